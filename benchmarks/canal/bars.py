@@ -1,4 +1,4 @@
-"""Bars for the canal, computed from measurements. Nothing is run here."""
+"""The limits that the canal's measurements must keep. Nothing is run here."""
 
 import statistics
 

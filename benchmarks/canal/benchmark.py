@@ -26,7 +26,7 @@ POINTS = (531, 160, 40)
 SIZES, QUICK_SIZES = (4, 2, 1, 0.5), (2, 0.5)
 WAYS = ("exchange", "overlap")
 PEER_WAYS = ("pack", "types", "overlap")
-# A program makes as many steps as have about this number of points, but not fewer than the least number.
+# Number of points that a measurement computes, which gives its number of steps; minimum number of steps.
 POINT_STEPS, QUICK_POINT_STEPS, LEAST_STEPS = 60e6, 5e6, 5
 SITES_SIZE, QUICK_SITES_SIZE = 4, 1
 RATE = 24  # Mbit/s, of the link

@@ -1,5 +1,5 @@
-"""How soon the last process of a run has ended after one of them was killed, at random moments; beside MPI's
-launchers."""
+"""The time from the kill of one process, at random moments, to the end of the last process of its run; beside
+MPI's launchers."""
 
 import argparse
 import os

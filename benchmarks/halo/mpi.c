@@ -32,7 +32,7 @@ static MPI_Datatype type_of(const struct halo *h, const struct region *r) {
     return all;
 }
 
-// What leaves at the upper side comes in at the other block's lower side.
+// A face that leaves at the upper side arrives at the lower side of the other block.
 static void with_types(struct halo *h, size_t round) {
     (void)round;
     MPI_Request requests[4];

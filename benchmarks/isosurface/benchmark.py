@@ -12,13 +12,13 @@ from lib.machine import BUILD, REPOSITORY, CannotMeasure, run
 
 HERE = Path(__file__).resolve().parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
-# An environment for the packages of the peer; `tests/surface` uses it, too.
+# A Python environment with the peer's packages; `tests/surface` uses it, too.
 VENV = BUILD / "vtk"
 REQUIREMENTS = "numpy==2.4.6\nvtk==9.7.2\n"
 C_FLAGS = ("-O3", "-march=native", "-shared", "-fPIC")
 # times less processor time than VTK
 SPEED_BARS = {"sphere, 256³": 2.5, "gyroid, 256³": 2.5, "noise, 128³": 1.6}
-# Of a step, in percent; and bytes of a field for each byte of its surface.
+# Limits: a part of a step, in percent; bytes of a field for each byte of its surface.
 STEP_BARS = {"gyroid": (5.0, 50.0), "small sphere": (2.0, 2000.0)}
 
 

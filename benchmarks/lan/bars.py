@@ -1,4 +1,4 @@
-"""Bars for messages between machines, computed from measurements. Nothing is run here."""
+"""The limits that measurements of messages between machines must keep. Nothing is run here."""
 
 import statistics
 

@@ -1,4 +1,4 @@
-"""Bars for the languages, computed from measurements. Nothing is run here."""
+"""The limits that measurements of the languages must keep. Nothing is run here."""
 
 import statistics
 

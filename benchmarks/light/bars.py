@@ -1,4 +1,4 @@
-"""Bars for light components."""
+"""The limits that measurements of light components must keep. Nothing is run here."""
 
 import statistics
 

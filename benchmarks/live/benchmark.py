@@ -1,4 +1,4 @@
-"""What it costs to look at a run and to steer it: runs with viewers and without, in turns."""
+"""The cost of viewing and steering a run: runs with and without viewers, in turns."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""Bars for MPI programs, computed from measurements. Nothing is run here."""
+"""The limits that measurements of MPI programs must keep. Nothing is run here."""
 
 import statistics
 

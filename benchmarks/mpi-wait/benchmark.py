@@ -1,4 +1,4 @@
-"""What MPI programs pay for being instances: ranks that wait, messages to all ranks, and the start."""
+"""The cost of Ligament for MPI programs: ranks that wait, messages to all ranks, and the start."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""Bars for the exchange of arrays, computed from measurements. Nothing is run here."""
+"""The limits that measurements of the exchange of arrays must keep. Nothing is run here."""
 
 import statistics
 

@@ -1,4 +1,4 @@
-"""Bars for computing while messages leave, computed from measurements. Nothing is run here."""
+"""The limits that measurements of computing while messages leave must keep. Nothing is run here."""
 
 import statistics
 

@@ -1,4 +1,4 @@
-"""Bars for crowded cores, computed from measurements. Nothing is run here."""
+"""The limits that measurements on crowded cores must keep. Nothing is run here."""
 
 import statistics
 

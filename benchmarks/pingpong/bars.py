@@ -1,4 +1,4 @@
-"""Bars for the ping-pong, computed from measurements. Nothing is run here."""
+"""The limits that the ping-pong's measurements must keep. Nothing is run here."""
 
 import math
 import statistics

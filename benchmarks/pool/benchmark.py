@@ -1,4 +1,4 @@
-"""What a pool of two instances adds to 1000 evaluations of 1 ms."""
+"""The cost of a pool of two instances for 1000 evaluations of 1 ms."""
 
 import argparse
 import os

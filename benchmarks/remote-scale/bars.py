@@ -1,4 +1,4 @@
-"""Bars for many instances with remote conduits, computed from measurements. Nothing is run here."""
+"""The limits that measurements of many instances with remote conduits must keep. Nothing is run here."""
 
 import statistics
 

@@ -1,4 +1,4 @@
-"""The bars of the exchange of spikes, computed from the measurements. Nothing is run here."""
+"""The limits that measurements of the exchange of spikes must keep. Nothing is run here."""
 
 import statistics
 

@@ -1,4 +1,4 @@
-"""Tests of what is computed from measurements. Run: python3 benchmarks/spikes/test_bars.py"""
+"""Tests of the figures that are computed from measurements. Run: python3 benchmarks/spikes/test_bars.py"""
 
 import sys
 import unittest

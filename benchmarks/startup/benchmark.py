@@ -1,4 +1,4 @@
-"""What it costs to start a run and to end it: processes, and light components in one process."""
+"""The time to start and to end a run: with processes, and with light components in one process."""
 
 import argparse
 import statistics

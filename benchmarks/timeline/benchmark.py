@@ -1,4 +1,4 @@
-"""What the timeline costs: the same exchange with and without it, and one wait in a bare loop."""
+"""The cost of the timeline: the same exchange with and without it, and one wait in a bare loop."""
 
 import argparse
 import json

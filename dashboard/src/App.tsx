@@ -1,4 +1,4 @@
-// The page: what there is to know first, then the panels.
+// The page: the most important facts first, then the panels.
 
 import { useEffect, useReducer, useState } from "preact/hooks";
 import { Headline } from "./Headline";
@@ -14,17 +14,17 @@ import { Tables } from "./Tables";
 import { Timeline } from "./Timeline";
 import { Values } from "./Values";
 
-/** What all panels share. */
+/** The properties that all panels share. */
 export interface Shared {
   state: State;
-  /** Text that names of instances are searched for. */
+  /** The text that is searched for in names of instances. */
   search: string;
   /** The instance or component that was chosen. */
   chosen: string;
   choose: (name: string) => void;
 }
 
-/** Waits that last are counted on so long after there was news, and then again and again, ms. */
+/** Interval at which the duration of a lasting wait is counted on while no news come, ms. */
 const SECOND = 1000;
 
 export function App({ state }: { state: State }) {
@@ -53,7 +53,7 @@ export function App({ state }: { state: State }) {
   }, [state]);
   const known = state.run !== null;
   useEffect(() => {
-    // A model that takes long to lay out is not waited for.
+    // If the layout of the model takes long, the other panels are drawn first.
     const timer = known ? setTimeout(() => setFirst(false), SECOND) : 0;
     return () => clearTimeout(timer);
   }, [known]);

@@ -1,5 +1,5 @@
-// The boxes and arrows of the model. They are drawn once; of each, only what has changed is drawn again, and
-// words only where somebody can read them.
+// The boxes and arrows of the model. They are drawn once; later, only the changed ones are drawn again, and
+// words only where they are large enough to be read.
 
 import type { VNode } from "preact";
 import { memo } from "preact/compat";
@@ -43,7 +43,7 @@ export interface Box {
   height: number;
 }
 
-/** Pixels for each unit of the drawing, from which on words can be read: they are 11 units high. */
+/** Scale, in pixels for each unit of the drawing, from which on words can be read: they are 11 units high. */
 const LEGIBLE = 0.2;
 
 function meet(one: Box, other: Box): boolean {
@@ -55,7 +55,7 @@ function meet(one: Box, other: Box): boolean {
   );
 }
 
-/** A curve through the points, level where it meets them. */
+/** A curve through the points, horizontal at each of them. */
 function curve(points: [number, number][]): string {
   let path = `M${points[0]!.join(" ")}`;
   for (let i = 1; i < points.length; i++) {
@@ -66,14 +66,14 @@ function curve(points: [number, number][]): string {
   return path;
 }
 
-/** The class of a tile: what its instance does. */
+/** The class of a tile: the activity of its instance. */
 function kind(one: Instance | undefined): string {
   if (!one) return "none";
   if (one.stopped && one.state !== "stopped") return "halted";
   return one.state.startsWith("waiting") ? "waiting" : one.state.replace(" ", "-");
 }
 
-/** What the instances of a box do, in words: `18 computing, 2 waiting`. */
+/** The activities of a box's instances in words: `18 computing, 2 waiting`. */
 function summary(all: Instance[]): string {
   const sums = new Map<string, number>();
   for (const one of all)
@@ -84,9 +84,9 @@ function summary(all: Instance[]): string {
 
 interface TilesProps {
   node: Node;
-  /** The classes of the tiles, joined: what is compared. */
+  /** The classes of the tiles, joined. If this text is the same, the tiles are not drawn again. */
   kinds: string;
-  /** None where they are too small to be pointed at. */
+  /** Empty if the tiles are too small to be pointed at. */
   names: string[] | null;
 }
 
@@ -169,7 +169,7 @@ interface ArrowProps {
   arrow: Arrow;
   waited: boolean;
   inKnot: boolean;
-  /** None where nobody can read them. */
+  /** Empty if the words are too small to be read. */
   words: { text: string; waits: string; label: string } | null;
 }
 
@@ -197,7 +197,7 @@ function ArrowLine({ at, arrow: { name, path, x, y }, waited, inKnot, words }: A
   );
 }
 
-/** What passes a conduit, in few letters. */
+/** The traffic of a conduit, in few letters. */
 function brief(one: Conduit, rate: Rate | null): string {
   if (rate && rate.messages > 0) return `${inRate(rate.messages)}/s ${inBytes(rate.bytes)}/s`;
   return `${inCount(one.messages)} msg ${inBytes(one.bytes)}`;
@@ -209,13 +209,13 @@ function told(one: Conduit, rate: Rate | null): string {
   return `${one.from} to ${one.to}: ${traffic}; ${inCount(one.under_way)} under way`;
 }
 
-/** A link as it is drawn, and by which keys its waits are found: none of that changes. */
+/** An arrow as it is drawn, with the keys by which its waits are found. Nothing of this changes. */
 interface Arrow {
   name: string;
   key: string;
   path: string;
   bounds: Box;
-  /** Where its words stand. */
+  /** The position of its words. */
   x: number;
   y: number;
   receives: string;
@@ -239,13 +239,13 @@ function arrowOf({ from, to, points }: Link): Arrow {
   };
 }
 
-/** Elements that are made anew only where what they show has changed. Of the others Preact looks at nothing. */
+/** Elements that are made again only when their content has changed. Preact skips all others. */
 class Kept {
   private marks: string[] = [];
   private elements: VNode[] = [];
   private whole: VNode | undefined;
 
-  /** For each element a mark that says all that it shows, and how it is made. */
+  /** For each element, a mark with all that it shows, and a function that makes it. */
   drawn(many: number, shown: (at: number) => [mark: string, make: () => VNode]): VNode {
     let changed = this.whole === undefined;
     for (let at = 0; at < many; at++) {
@@ -263,12 +263,12 @@ class Kept {
 interface Props extends Shared {
   plan: Plan;
   seen: Box;
-  /** Pixels for each unit. */
+  /** Pixels for each unit of the drawing. */
   scale: number;
 }
 
 export function Drawing({ state, search, chosen, choose, plan, seen, scale }: Props) {
-  // Of what somebody points at, the browser shows the title, however small it is.
+  // The browser shows the title of the element under the pointer, however small the element is.
   const [pointed, setPointed] = useState("");
   const arrows = useMemo(() => plan.links.map(arrowOf), [plan]);
   const [lines, boxes] = useMemo(() => [new Kept(), new Kept()], [plan]);
@@ -290,7 +290,7 @@ export function Drawing({ state, search, chosen, choose, plan, seen, scale }: Pr
   const waits = useMemo(() => {
     const found = new Map<string, { names: string[]; since: number }>();
     for (const one of state.instances.filter(isWaiting)) {
-      // Of a port with several conduits, only that of who waits.
+      // A port may have several conduits: only the one of the waiting instance is meant.
       const direction = one.state === "waiting to send" ? "to" : "from";
       const key = `${direction} ${withoutIndices(one.waits_for ?? "")} by ${withoutIndices(one.name)}`;
       const known = found.get(key) ?? { names: [], since: one.waits_from! };

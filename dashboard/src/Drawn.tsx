@@ -1,5 +1,6 @@
-// Drawings of values, on canvases: a line over numbers, bars of a histogram, an array of two axes in colours.
-// The point under the cursor is told in words, for eyes and for screen readers; arrow keys move it too.
+// Drawings of values, on canvases: a line over numbers, the bars of a histogram, an array of two axes in
+// colours. The point under the cursor is described in words, for eyes and for screen readers; arrow keys move
+// the cursor, too.
 
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
@@ -7,10 +8,10 @@ import { colours, type MapName, rangeFor } from "./colours";
 import { range } from "./tap";
 import { withoutUnit } from "./words";
 
-/** The colours of a drawing are those of the moment in which it is made. */
+/** A drawing takes its colours from the style sheet at the moment in which it is made. */
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const HEIGHT = 180;
-/** Pictures are at most so high, px. */
+/** Maximum height of a picture, px. */
 const HIGHEST = 420;
 /** Room for the numbers beside a drawing. */
 const LEFT = 64;
@@ -21,7 +22,7 @@ function brief(x: number): string {
   return Number.isFinite(x) ? String(Number(x.toPrecision(5))) : String(x);
 }
 
-/** Two numbers in as many digits as tell them apart. */
+/** Two numbers, with enough digits to tell them apart. */
 function apart(low: number, high: number): [string, string] {
   for (let digits = 5; ; digits += 1) {
     const [one, other] = [low, high].map((x) => String(Number(x.toPrecision(digits)))) as [string, string];
@@ -30,8 +31,8 @@ function apart(low: number, high: number): [string, string] {
 }
 
 /**
- * How often something has to be drawn again though nothing of it has changed: in other colours, or in another
- * width.
+ * Returns a number that changes when drawings must be made again with the same values: in other colours, or
+ * with another width.
  */
 function useLooks(place: RefObject<HTMLElement>): number {
   const [looks, again] = useReducer((n: number) => n + 1, 0);
@@ -50,11 +51,11 @@ function useLooks(place: RefObject<HTMLElement>): number {
 
 interface CanvasProps {
   label: string;
-  /** What is drawn: it is drawn again when this is something else. */
+  /** The content of the drawing: when it changes, the drawing is made again. */
   of: unknown;
-  /** How many places there are for the cursor, from left to right. */
+  /** Number of places for the cursor, from left to right. */
   places: number;
-  /** The place nearest to a part of the width. */
+  /** The place nearest to a position, which is a part of the width. */
   at: (part: number) => number;
   say: (words: string) => void;
   words: (place: number) => string;
@@ -72,7 +73,7 @@ function Canvas({ label, of, places, at, say, words, draw }: CanvasProps) {
   const place = useRef<HTMLCanvasElement>(null);
   const [pointed, point] = useState<number | null>(null);
   const looks = useLooks(place);
-  // The new value may have fewer places than the one that was pointed at.
+  // The new value may have fewer places than the old one.
   const cursor = pointed === null ? null : Math.min(Math.max(pointed, 0), places - 1);
   useEffect(() => {
     const canvas = place.current!;
@@ -86,7 +87,7 @@ function Canvas({ label, of, places, at, say, words, draw }: CanvasProps) {
     on.font = "12px system-ui, sans-serif";
     draw(on, width, height, (name) => style.getPropertyValue(name).trim(), cursor);
   }, [of, cursor, looks]);
-  // Under the cursor there is another value with each that comes.
+  // Each new value may be another one under the cursor.
   useEffect(() => {
     if (cursor !== null) say(words(cursor));
   }, [of, cursor]);
@@ -104,7 +105,7 @@ function Canvas({ label, of, places, at, say, words, draw }: CanvasProps) {
       onPointerDown={pointAt}
       onPointerMove={pointAt}
       onPointerLeave={(event) => {
-        // The text of a place that a finger pointed at stays to be read.
+        // After a finger is lifted, the text of the place stays, so that it can be read.
         if (event.pointerType === "touch") return;
         point(null);
         say("");
@@ -119,18 +120,18 @@ function Canvas({ label, of, places, at, say, words, draw }: CanvasProps) {
   );
 }
 
-/** Least and greatest beside a drawing. */
+/** The smallest and the largest number, beside a drawing. */
 function edges(on: CanvasRenderingContext2D, height: number, low: string, high: string, ink: string): void {
   on.fillStyle = ink;
   on.textAlign = "right";
-  // Many digits are drawn closer together.
+  // Long numbers are drawn with less space between the digits.
   on.fillText(high, LEFT - 6, 12, LEFT - 8);
   on.fillText(low, LEFT - 6, height - BELOW, LEFT - 8);
 }
 
 /**
- * Where each of some numbers stands between the first and the last of them; by their order if that makes no
- * sense.
+ * The positions of numbers between the first and the last of them. If the numbers do not grow, the positions
+ * follow their order.
  */
 function parts(x: ArrayLike<number>): (i: number) => number {
   const [first, span] = [x[0]!, x[x.length - 1]! / 2 - x[0]! / 2];
@@ -154,7 +155,7 @@ export function Series({
   const found = useMemo(() => range(y), [y]);
   const part = useMemo(() => parts(x), [x]);
   const [low, high] = found ?? [0, 0];
-  /** The place before or at which a part of the width is, or the one after it if that is nearer. */
+  /** The place nearest to a position, which is a part of the width. */
   const nearest = (wanted: number) => {
     let [from, to] = [0, y.length - 1];
     while (to - from > 1) {
@@ -194,7 +195,7 @@ export function Series({
           }
           if (open) on.lineTo(...at(i));
           else on.moveTo(...at(i));
-          // One alone is a dot.
+          // A single number is drawn as a dot.
           if (!open && !Number.isFinite(y[i + 1])) on.fillRect(at(i)[0] - 1, at(i)[1] - 1, 2, 2);
           open = true;
         }
@@ -226,7 +227,7 @@ export function Histogram({ value, say }: { value: Counts; say: (words: string) 
   const { least, greatest, counts, others } = value;
   if (least === null || greatest === null) return <p>No element is finite.</p>;
   const most = counts.reduce((most, many) => Math.max(most, many), 1);
-  // Their difference may be more than a double holds.
+  // The difference of the two may be too large for a double.
   const edge = (i: number) => least * (1 - i / counts.length) + greatest * (i / counts.length);
   return (
     <>
@@ -262,12 +263,12 @@ interface PictureProps {
   columns: number;
   elements: Float64Array;
   map: MapName;
-  /** Least and greatest for which the colours stand; none: those of each array. */
+  /** The smallest and the largest number of the colours; if undefined, those of each array. */
   held: [number, number] | null;
   say: (words: string) => void;
 }
 
-/** The first axis downwards, the second to the right. What is not finite is left out. */
+/** The first axis goes down, the second to the right. Numbers that are not finite are left out. */
 export function Picture({ rows, columns, elements, map, held, say }: PictureProps) {
   const place = useRef<HTMLCanvasElement>(null);
   const [pointed, point] = useState<[number, number] | null>(null);
@@ -293,7 +294,7 @@ export function Picture({ rows, columns, elements, map, held, say }: PictureProp
     Math.min(Math.max(row, 0), rows - 1),
     Math.min(Math.max(column, 0), columns - 1),
   ];
-  // Under the cursor there is another value with each array that comes.
+  // Each new array may have another value under the cursor.
   useEffect(() => {
     if (!pointed) return;
     const [row, column] = inside(...pointed);
@@ -341,7 +342,7 @@ export function Picture({ rows, columns, elements, map, held, say }: PictureProp
   );
 }
 
-/** Which colour stands for which number. */
+/** The legend of the colours and their numbers. */
 function Key({ map, low, high }: { map: MapName; low: number; high: number }) {
   const place = useRef<HTMLCanvasElement>(null);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// How the run stands in a few sentences: its state, why it failed, and who waits for whom since when.
+// The state of the run in a few sentences: why it failed, and which instances wait for which others since when.
 
 import type { Instance, Run, State } from "./state";
 import { groups, type Group } from "./waits";
@@ -16,7 +16,7 @@ function Name({ name, choose }: { name: string; choose: (name: string) => void }
   );
 }
 
-/** What somebody does whom others wait for. */
+/** The activity of an instance that others wait for. */
 function doing(one: Instance): string {
   if (one.stopped) return "whose process is stopped (by a signal or a debugger)";
   const at =

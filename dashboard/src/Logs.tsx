@@ -1,4 +1,4 @@
-// The run's log, and what each instance printed; by level and text.
+// The run's log, and the output of each instance, which can be searched by level and text.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Shared } from "./App";
@@ -14,9 +14,9 @@ interface Piece {
   why?: string;
 }
 
-/** Lines that are kept and shown. */
+/** Maximum number of lines that are kept and shown. */
 const MOST = 2000;
-/** Of a line that does not end, as that of a progress bar, so much is kept when it goes on. */
+/** Maximum length that is kept of a line without an end, such as that of a progress bar. */
 const LONGEST = 100_000;
 const OFTEN = 1000;
 const LEVELS = ["debug", "info", "warning", "error", "critical"];
@@ -24,11 +24,11 @@ const LEVELS = ["debug", "info", "warning", "error", "critical"];
 interface Line {
   level: number;
   text: string;
-  /** What comes next belongs to it: no end of the line has come. */
+  /** The next text belongs to this line, because its end has not come. */
   open: boolean;
 }
 
-/** All lines with their levels; one without belongs to the one before. */
+/** All lines with their levels. A line without a level belongs to the line before it. */
 function read(text: string, before: Line[]): Line[] {
   let last = before[before.length - 1];
   if (last?.open) {

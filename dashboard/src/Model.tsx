@@ -1,45 +1,45 @@
-// The model's panel: zoom, and what is seen of the drawing.
+// The panel of the model: zoom, and the visible part of the drawing.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Shared } from "./App";
 import { type Box, Drawing, type Plan } from "./Drawing";
 import { ask } from "./state";
 
-/** Small models are not drawn larger than if they were so wide. */
+/** Minimum width of the drawing, in its units: a smaller model is not enlarged further. */
 const LEAST = 900;
 
 /**
- * Pixels for each unit of the drawing, below which a box is a dot; such a model begins near its first box, at
- * this width.
+ * Scale, in pixels for each unit of the drawing, below which a box is a dot. The view of a model that would be
+ * smaller begins near its first box, at this width.
  */
 const DOT = 0.02;
 const NEAR = 3000;
-/** On a phone, words are legible from this scale on: a wider model begins with its first boxes. */
+/** Scale from which on words can be read on a phone. The view of a wider model begins with its first boxes. */
 const PHONE = 600;
 const PHONE_SCALE = 0.7;
 
-/** What was asked for before there was anything to show it in. */
+/** The answer to a question that was sent before there was a panel to show it. */
 let early: Promise<Plan | null> | null = null;
 
-/** Asks where everything stands, which takes the server a while. */
+/** Asks for the layout of the model, which takes the server some time. */
 export function askEarly(): void {
   early = ask<Plan>("api/plan").catch(() => null);
 }
 
-/** The plan; asked for again if there was none yet when it was asked for early. */
+/** Returns the plan. Asks for it again if the server had none at the early question. */
 async function planned(): Promise<Plan> {
   const plan = await early;
   return plan && plan.nodes.length > 0 ? plan : ask<Plan>("api/plan");
 }
 
-/** `drawn` is called when the model is there to be seen, or cannot be drawn. */
+/** `drawn` is called when the model is drawn, or cannot be drawn. */
 export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
   const [plan, setPlan] = useState<Plan | null>(null);
   const [view, setView] = useState<Box | null>(null);
-  // At first an estimate: to ask the browser would have it lay out all that there is.
+  // The first size is an estimate: a question to the browser would make it lay out the whole page.
   const [room, setRoom] = useState({ width: innerWidth, height: innerHeight * 0.62 });
   const drawing = useRef<SVGSVGElement>(null);
-  /** Where each finger is that touches the picture. */
+  /** The positions of the fingers that touch the picture. */
   const fingers = useRef(new Map<number, [number, number]>());
   useEffect(() => {
     planned().then(setPlan, (error: Error) => setPlan({ nodes: [], links: [], why: error.message }));
@@ -64,7 +64,7 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
     view ??
     (isCramped && begin === whole ? { ...whole, x: first.x - 8, width: room.width / PHONE_SCALE } : begin);
 
-  /** Shows a part; `by` < 1 is nearer. */
+  /** Moves and zooms the visible part; `by` < 1 is nearer. */
   function zoom(by: number, x = 0.5, y = 0.5) {
     const width = Math.min(Math.max(seen.width * by, 120), whole.width * 2);
     const height = (width / seen.width) * seen.height;
@@ -143,7 +143,7 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
   });
 
   const scale = Math.min(room.width / seen.width, room.height / seen.height);
-  // The part that was asked for is in the middle of the room: at two of its sides more can be seen.
+  // The part that was asked for is put in the middle, where more of its surroundings can be seen.
   const [across, down] = [room.width / scale, room.height / scale];
   const inSight: Box = {
     x: seen.x - (across - seen.width) / 2,

@@ -1,4 +1,4 @@
-// Model time against its end, and when that will be; and how model time went by since the page was opened.
+// The model time of each component: how far it is, when it will end, and its course since the page was opened.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
@@ -8,23 +8,23 @@ import { point, useMoment } from "./cursor";
 import type { Instance, State } from "./state";
 import { inSeconds, inTime, unitOfTime, withoutIndices } from "./words";
 
-/** The picture's colours are those of the moment in which it is made. */
+/** A picture takes its colours from the style sheet at the moment in which it is made. */
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 interface Line {
   name: string;
-  /** The least model time of its instances. */
+  /** The smallest model time of the component's instances. */
   time: number | null;
   end: number | null;
   done: number;
   instances: number;
 }
 
-/** Samples of each component's model time since the page was opened. */
+/** Maximum number of samples of a component's model time. */
 const SAMPLES_MAX = 1000;
-/** Lines of the picture. */
+/** Maximum number of lines in the picture. */
 const MOST_LINES = 8;
-/** Colours and dashes tell lines apart. */
+/** The colours and dashes of the lines. */
 const INKS = ["--computing", "--waiting", "--send", "--receive", "--failed", "--ink"];
 
 function lines(instances: Instance[]): Line[] {
@@ -42,7 +42,7 @@ function lines(instances: Instance[]): Line[] {
   return [...found.values()];
 }
 
-/** Returns true if an instance is held or stopped: the others go on only until they wait for it. */
+/** Returns true if an instance is paused or stopped: the others go on only until they wait for it. */
 function isPaused(state: State): boolean {
   return state.instances.some((one) => one.state === "held" || (one.stopped && one.state !== "stopped"));
 }
@@ -54,7 +54,7 @@ interface Course {
   time: number | null;
 }
 
-/** How far each component was at the time of each picture. */
+/** The model time of each component at each news from the server. */
 class Courses {
   readonly byName = new Map<string, Course>();
   private last = -Infinity;
@@ -73,7 +73,7 @@ class Courses {
         time: null,
       };
       course.samples.push({ at, time });
-      // Some go on for a while though others are held.
+      // Some instances go on for a while after others are paused.
       course.clock.note(at, paused && time === course.time);
       course.time = time;
       course.pace.note(course.clock.at(at), time);
@@ -82,7 +82,7 @@ class Courses {
   }
 }
 
-/** When a component will be at its end, in words. */
+/** The time at which a component will end, in words. */
 function forecast(state: State, courses: Courses, line: Line): string {
   if (line.done === line.instances) return "done";
   if (!state.isLive || line.end === null) return "";
@@ -108,7 +108,7 @@ export function Progress({ state, search }: Shared) {
   }, []);
   const all = lines(state.instances);
   courses.note(state);
-  // Out of sight, too: else neither the picture nor the pace would know of that time.
+  // Samples are taken out of sight, too: otherwise the picture and the pace would lack that time.
   useEffect(() => state.listen(() => courses.note(state)), [state]);
   const drawn = [...courses.byName]
     .map(([name, { samples }]) => [name, samples.items] as const)
@@ -171,7 +171,7 @@ export function Progress({ state, search }: Shared) {
       return moments.map((at) => values.get(at) ?? null);
     });
     plot.current.setData([moments, ...columns]);
-    // The cursor's place, here or in another panel.
+    // The position of the cursor, in this or another panel.
     const left = moment === null ? NaN : plot.current.valToPos(moment, "x");
     plot.current.setCursor(left >= 0 ? { left, top: 0 } : { left: -10, top: -10 }, false);
   });

@@ -1,30 +1,29 @@
-// Parts out of sight are not drawn again: of a large run, news would otherwise cost the time of all panels at
-// once.
+// Parts out of sight are not drawn again. In a large run, drawing all panels at each news would take too long.
 
 import { Component, type ComponentChildren, createContext, createRef } from "preact";
 import type { State } from "./state";
 
-/** So many instances and conduits together are drawn wherever they are. */
+/** A run with at most this many instances and conduits together is drawn everywhere. */
 const FEW = 300;
 
-/** How the run and the view of it stand: when that changes, all is drawn. */
+/** The states of the run and of the view. When they change, everything is drawn. */
 function standing({ run, view }: State): string {
   return `${run?.state} ${view?.state}`;
 }
 
-/** Whether a panel is drawn as news come. */
+/** True if a panel is drawn at each news. */
 export const Seen = createContext(true);
 
 interface Props {
   state: State;
-  /** Whatever else it shows than the state: if one of these has changed, it is drawn at once. */
+  /** The other values that the part shows. If one of them has changed, the part is drawn at once. */
   asked: unknown[];
   children: ComponentChildren;
 }
 
 /**
- * A panel, or a part of one: of a large run, drawn again only while it is in sight, and when the run or the
- * view begins or ends.
+ * A panel, or a part of one. In a large run, it is drawn again only in sight, and when the run or the view
+ * begins or ends.
  */
 export class Sight extends Component<Props, { near: boolean }> {
   override state = { near: false };

@@ -1,5 +1,6 @@
-// Settings that are changed while the run goes on, and the run that stands still, makes steps and goes on: what
-// is asked for is agreed when all whom it concerns have accepted it, and is in force from one model time on.
+// Steering: settings that are changed while the run goes on, and buttons that pause the run, make single steps,
+// and continue. A request is agreed on when all instances that it concerns have accepted it. It is in force
+// from one model time on.
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -19,19 +20,22 @@ import {
 } from "./steer";
 import { count, inSeconds, inTime, some, unitOfTime } from "./words";
 
-/** More instances are not offered one by one, and more entries of the history not shown at a time. */
+/**
+ * Maximum number of instances that are offered one by one, and of entries of the history that are shown at a
+ * time.
+ */
 const MOST_EACH = 200;
 const MOST_ENTRIES = 30;
 /** The states of a change that is not refused, in their order. */
 const STAGES: Change["state"][] = ["asked", "agreed", "in force"];
 
-/** What became of what was asked for. */
+/** The outcome of a request. */
 interface Outcome {
   text: string;
   bad: boolean;
 }
 
-/** What the run answered, in words. */
+/** The answer of the run, in words. */
 function answered(order: Order, told: Agreed): string {
   const number = told.change === undefined ? "" : ` ${told.change}`;
   switch (order.what) {
@@ -50,7 +54,7 @@ function answered(order: Order, told: Agreed): string {
   }
 }
 
-/** A text field whose mistakes are told below it. */
+/** A text field with its error below it. */
 function Field({
   id,
   label,
@@ -92,8 +96,8 @@ interface SettingProps {
   problem: string;
   may: boolean;
   /**
-   * The last change of it that was agreed on, and the value of the one instance that is chosen, if it has one
-   * of its own.
+   * The last change of the setting that was agreed on, and the value of the chosen instance, if it has one of
+   * its own.
    */
   last?: Change | undefined;
   own?: string | undefined;
@@ -167,7 +171,7 @@ function Setting({ one, text, whom, each, problem, may, last, own, write, choose
   );
 }
 
-/** The form of all settings; several are changed together. */
+/** The form of all settings. Several can be changed together. */
 function Settings({
   state,
   may,
@@ -180,7 +184,7 @@ function Settings({
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [whose, setWhose] = useState<Record<string, string>>({});
   const [at, setAt] = useState("");
-  // Until it is agreed on or refused, nothing is asked for twice.
+  // While a request is neither agreed on nor refused, no second one can be made.
   const [busy, setBusy] = useState(false);
   const all = state.run?.steerable ?? [];
   const filled = all.filter(({ name }) => (texts[name] ?? "").trim() !== "");
@@ -214,7 +218,7 @@ function Settings({
     const done = await wants(order);
     setBusy(false);
     if (done) {
-      // Texts that were written meanwhile stay.
+      // Texts that the user has written meanwhile stay.
       setTexts((now) => Object.fromEntries(Object.entries(now).filter(([name, text]) => text !== texts[name])));
       setAt("");
     }
@@ -282,7 +286,7 @@ function Settings({
   );
 }
 
-/** Standing still, single steps, going on, and the end. */
+/** The buttons to pause, to make single steps, to continue, and to end the run. */
 function Halts({ state, wants }: { state: State; wants: (order: Order) => Promise<boolean> }) {
   const [until, setUntil] = useState("");
   const asks = useRef<HTMLDialogElement>(null);
@@ -346,7 +350,7 @@ function Halts({ state, wants }: { state: State; wants: (order: Order) => Promis
   );
 }
 
-/** Who has not accepted a change yet. */
+/** The instances that have not accepted a change yet. */
 function lacking(run: Run, change: number): string {
   const now = run.agreeing;
   if (!now || now.change !== change) return "others are agreed on before it";
@@ -354,7 +358,7 @@ function lacking(run: Run, change: number): string {
   return `${some(now.names, 3, now.lacks)} ${now.lacks === 1 ? "has" : "have"} not accepted it yet`;
 }
 
-/** Changes on their way: asked, agreed, and from when on in force. */
+/** Changes on their way: requested, agreed on, and the model time from which on they are in force. */
 function OnTheirWay({
   state,
   may,
@@ -409,7 +413,7 @@ function OnTheirWay({
   );
 }
 
-/** A row of the history: a change with the moments of its states, or an order. */
+/** A row of the history: a change with the moments of its states, or a request to pause or to continue. */
 interface Row {
   key: string;
   after: number;
@@ -418,14 +422,14 @@ interface Row {
   who: string;
 }
 
-/** An order as the journal has it: `resume, by alice@host: go on`. */
+/** A request as the journal has it: `resume, by alice@host: go on`. */
 function told(order: string): { order: string; who: string } {
   const [by, end] = [order.indexOf(", by "), order.lastIndexOf(": ")];
   if (by < 0 || end < by) return { order, who: "" };
   return { order: order.slice(end + 2), who: order.slice(by + 5, end) };
 }
 
-/** The journal's entries, each change once, the newest first. */
+/** The entries of the journal: each change once, the newest first. */
 function rows(entries: HistoryEntry[]): Row[] {
   const found = new Map<string, Row>();
   entries.forEach(({ after, change, order }, i) => {
@@ -451,7 +455,7 @@ function History({
   const [note, setNote] = useState("");
   const [most, setMost] = useState(MOST_ENTRIES);
   const run = state.run!;
-  // Whenever something has changed; the journal has it then.
+  // The journal is read again after each change, which it then has.
   const mark = JSON.stringify([run.steering, run.halt, state.view?.state, state.role]);
   useEffect(() => {
     let ended = false;
@@ -536,7 +540,7 @@ function History({
   );
 }
 
-/** Where the run stands still, or is going to. */
+/** The model time at which the run is paused, or will be. */
 function standing(run: Run): string {
   const halt = run.halt;
   if (!halt) return "";

@@ -1,4 +1,4 @@
-// The studies of a run: how far each is, its answers as they come, and the evaluations that failed.
+// The studies of a run: their progress, their answers as they come, and the evaluations that failed.
 
 import { useEffect, useState } from "preact/hooks";
 import type { Shared } from "./App";
@@ -6,17 +6,17 @@ import { ask } from "./state";
 import type { AnswerEntry, StudyView } from "./wire";
 import { inCount, inSeconds } from "./words";
 
-/** Time between two questions, ms; where there is no study, it doubles up to the second one. */
+/** Interval between two questions, ms. While there is no study, it doubles up to the second one. */
 const STUDIES_INTERVAL_MS = 2000;
 const MAX_STUDIES_INTERVAL_MS = 60_000;
-/** Rows of the table of answers. */
+/** Maximum number of rows in the table of answers. */
 const ANSWER_ROWS = 10;
 /** The picture's size and margins, in its own units. */
 const WIDTH = 600;
 const HEIGHT = 160;
 const MARGIN = 8;
 
-/** The number that is drawn of an answer: the only one, or the first. */
+/** The number of an answer that is drawn: the only one, or the first. */
 function drawnValue(answer: AnswerEntry): number | undefined {
   return answer.values[0];
 }
@@ -48,12 +48,12 @@ function Answers({ study }: { study: StudyView }) {
   );
 }
 
-/** A number with as many digits as a table needs. */
+/** A number with enough digits for a table. */
 function shortened(value: number): string {
   return String(Number(value.toPrecision(6)));
 }
 
-/** An answer's numbers; of an array the first ones, and its shape. */
+/** The numbers of an answer. Of an array, the first ones, and its shape. */
 function inText(answer: AnswerEntry): string {
   const numbers = answer.values.map(shortened).join(", ");
   const elements = answer.shape.reduce((product, extent) => product * extent, 1);
@@ -151,7 +151,7 @@ export function Studies({ state }: Shared) {
         if (told.studies?.length) pause = STUDIES_INTERVAL_MS;
         if (!ended) setStudies(told.studies ?? []);
       } catch {
-        // The last answers stay; the headline says that the server is not reached.
+        // The last answers stay. The headline says that the server cannot be reached.
       }
       if (!ended && live) timer = window.setTimeout(look, pause);
     }

@@ -126,7 +126,7 @@ export function SurfaceView({ mesh, size, label }: Props) {
       setFault(String((error as Error).message));
     }
     const lost = (event: Event) => {
-      // Without this, the browser gives no context back.
+      // Without this call, the browser does not restore the context.
       event.preventDefault();
       scene.current?.lose();
       setFault("The browser has taken the drawing's memory away; the drawing comes back by itself.");
@@ -137,7 +137,7 @@ export function SurfaceView({ mesh, size, label }: Props) {
       again(0);
     };
     const wheel = (event: WheelEvent) => {
-      // The wheel alone moves the page.
+      // Without a key, the wheel scrolls the page.
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       change((camera) => zoomed(camera, event.deltaY > 0 ? 1.15 : 0.87));

@@ -12,12 +12,12 @@ import { count, inBytes, inSeconds, inTime } from "./words";
 /** Time to the next request after an answer without a picture, and while nobody sees the page, ms. */
 const AGAIN = 1000;
 const UNSEEN = 5000;
-/** A level that is moved is asked for when it has stood still for so long, ms. */
+/** Time for which a level must stay unchanged before it is requested, ms. */
 const STILL = 250;
-/** Steps of the slider from the least to the greatest number. */
+/** Number of steps of the slider from the smallest to the largest number. */
 const STEPS = 500;
 
-/** A number in as few digits as an eye needs. */
+/** A number with as few digits as possible. */
 function brief(x: number): string {
   return String(Number(x.toPrecision(4)));
 }
@@ -27,7 +27,7 @@ function inCost(ns: number): string {
   return ns < 9.95e6 ? `${brief(Number((ns / 1e6).toPrecision(2)))} ms` : inSeconds(ns / 1e9);
 }
 
-/** Why a picture shows nothing, or not all. */
+/** The reason why a picture shows nothing, or not everything. */
 function gaps(picture: GridPicture): string[] {
   const { range, level, nanPoints, mesh } = picture;
   const found: string[] = [];
@@ -51,13 +51,13 @@ function size(grid: GridRecord): [number, number, number] {
   ];
 }
 
-/** The level in the middle of the data: shows something at first. */
+/** A level in the middle of the data, so that the first picture shows something. */
 function middle([low, high]: [number, number]): number {
   const between = low / 2 + high / 2;
   return Number.isFinite(between) ? Number(between.toPrecision(3)) : 0;
 }
 
-/** Pictures of a surface, one after the other; `why` says why none comes. */
+/** Pictures of a surface, one after the other; `why` is the reason if none comes. */
 function usePictures(query: SurfaceQuery | null): { picture: GridPicture | null; why: string } {
   const [picture, setPicture] = useState<GridPicture | null>(null);
   const [why, setWhy] = useState("");
@@ -80,7 +80,7 @@ function usePictures(query: SurfaceQuery | null): { picture: GridPicture | null;
         } catch (error) {
           if (stop.signal.aborted) return;
           setWhy(isLost(error) ? "The page's server does not answer." : String((error as Error).message));
-          // Another server may come at this place, with pictures of its own.
+          // Another server may answer at this address, with other numbers of pictures.
           has = 0;
           await pause(AGAIN);
         }
@@ -98,7 +98,7 @@ interface LevelProps {
   choose: (level: string) => void;
 }
 
-/** The level, by a slider over the numbers that the field has, and as a number. */
+/** The level, as a slider over the field's numbers and as a text field. */
 function Level({ range, level, choose }: LevelProps) {
   const [low, high] = range ?? [0, 0];
   const span = high - low;
@@ -136,7 +136,7 @@ function Level({ range, level, choose }: LevelProps) {
   );
 }
 
-/** The picture in words: below the drawing, and for those who do not see it. */
+/** The picture in words, below the drawing and for screen readers. */
 function words(picture: GridPicture, { grid, field }: SurfaceQuery): string {
   const triangles = count(picture.mesh.triangles.length / 3, "triangle");
   const unit = picture.unit ? ` ${picture.unit}` : "";
@@ -147,13 +147,13 @@ function words(picture: GridPicture, { grid, field }: SurfaceQuery): string {
 export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
   const [chosenGrid, setGrid] = useState("");
   const [chosenField, setField] = useState("");
-  /** The level as it is written. */
+  /** The text of the level. */
   const [level, setLevel] = useState("");
   const [query, setQuery] = useState<SurfaceQuery | null>(null);
   const [isPaused, pause] = useState(false);
   /** The range of all numbers that the field has had, so that the slider does not move by itself. */
   const range = useRef<[number, number] | null>(null);
-  /** Whether somebody has chosen the level, so that no picture chooses one. */
+  /** True if the user has chosen the level. Then no picture changes it. */
   const isChosen = useRef(false);
   const grid = grids.find(({ component }) => component === chosenGrid) ?? grids[0]!;
   const fields = fieldsOf(grid, state.instances);

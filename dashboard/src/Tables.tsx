@@ -1,4 +1,5 @@
-// All instances and conduits as tables: what the picture shows, for reading, searching and screen readers.
+// All instances and conduits as tables, with the content of the picture, for reading, searching and screen
+// readers.
 
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
@@ -8,13 +9,13 @@ import type { Conduit, Instance, State, Usage } from "./state";
 import { isWaiting } from "./waits";
 import { inBytes, inCount, inRate, inSeconds, inTime, withoutIndices } from "./words";
 
-/** Rows that are shown at a time. */
+/** Maximum number of rows that are shown at a time. */
 const MOST = 100;
 
 /** States in which an instance has no process any more. */
 const OVER = ["not started", "done", "failed", "stopped"];
 
-/** Those that need a look first: failed, then those that wait longest. */
+/** A number that sorts instances by urgency: failed ones first, then those that wait longest. */
 function urgency(one: Instance): number {
   if (one.state === "failed") return -1e15;
   if (one.stopped) return -1e14;
@@ -66,7 +67,7 @@ const InstanceRow = memo(function InstanceRow({
   );
 });
 
-/** Its rates are texts: what is compared. */
+/** The rates of a row, as texts that can be compared. */
 const ConduitRow = memo(function ConduitRow({
   one,
   messages,
@@ -109,7 +110,7 @@ function Instances({ state, search, chosen, choose }: Shared) {
   const now = state.now();
   const since = (one: Instance) =>
     isWaiting(one) || (one.state === "held" && one.waits_from) ? inSeconds((now - one.waits_from!) / 1000) : "";
-  // Of one that is over, nothing is used any more.
+  // An instance that has ended uses nothing.
   const usageOf = (one: Instance) =>
     state.isLive && !OVER.includes(one.state) ? state.usage.get(one.name) : undefined;
   return (

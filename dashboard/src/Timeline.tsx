@@ -1,4 +1,4 @@
-// The activities of each instance, from the run's timeline, with a cursor that tells the shares at one moment.
+// The activities of each instance, from the run's timeline. A cursor shows their shares at one moment.
 
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Shared } from "./App";
@@ -9,13 +9,13 @@ import { inSeconds } from "./words";
 
 interface Row {
   name: string;
-  /** For each column the part of its time spent on each kind. */
+  /** For each column, the share of each kind of activity. */
   columns: number[][];
   seconds: number[];
 }
 
 interface Told {
-  /** The server has not read the newest part of it yet. */
+  /** True if the server has not read the newest part of the timeline yet. */
   old?: boolean;
   kinds: string[];
   seconds: number;
@@ -26,11 +26,11 @@ interface Told {
 
 const COLUMNS = 400;
 const HEIGHT = 18;
-/** How often it is asked for while the run goes on, ms. */
+/** Interval between two questions while the run goes on, ms. */
 const OFTEN = 2000;
-/** A long timeline takes a while to be written out, ms. */
+/** Timeout for a long timeline, which takes the server some time to write, ms. */
 const TRACE_PATIENCE = 300_000;
-/** Kinds by the names of their colours in the style sheet. */
+/** The names of the kinds' colours in the style sheet. */
 const INKS: Record<string, string> = {
   compute: "--computing",
   wait: "--waiting",
@@ -64,7 +64,7 @@ function draw(canvas: HTMLCanvasElement, told: Told) {
   });
 }
 
-/** The end of a name tells instances apart, and so it is always shown. */
+/** The end of a name tells instances apart, so it is always shown. */
 const TAIL = 10;
 
 function Label({ name }: { name: string }) {
@@ -76,7 +76,7 @@ function Label({ name }: { name: string }) {
   );
 }
 
-/** Round moments along an axis, s: about so many. */
+/** About `many` round moments along an axis, s. */
 export function ticks(seconds: number, many = 5): number[] {
   if (!(seconds > 0)) return [0];
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
@@ -99,7 +99,7 @@ async function saveTrace(name: string): Promise<void> {
   link.href = URL.createObjectURL(await answer.blob());
   link.download = `${name}.trace.json`;
   link.click();
-  // The browser has begun to save it.
+  // By then, the browser has begun to save the file.
   setTimeout(() => URL.revokeObjectURL(link.href), TRACE_PATIENCE);
 }
 
@@ -108,7 +108,7 @@ export function Timeline({ state, search }: Shared) {
   const [note, setNote] = useState("");
   const moment = useMoment();
   const length = told?.seconds || 1;
-  // The timeline begins when instances are started, which may be long after the run began: s.
+  // The timeline begins when instances are started, which may be long after the beginning of the run: s.
   const offset =
     (told?.started && state.run && (Date.parse(told.started) - Date.parse(state.run.started)) / 1000) || 0;
   const cursor =
@@ -133,7 +133,7 @@ export function Timeline({ state, search }: Shared) {
         if (!ended) setTold(answer);
         old = answer.old === true;
       }
-      // Of a run that is over, the last of it is asked for, when somebody can see it.
+      // After the run's end, the last part of the timeline is requested once the panel is visible.
       if (!ended && (unseen || (live ? seen : old))) timer = window.setTimeout(look, OFTEN);
     }
     void look();

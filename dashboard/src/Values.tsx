@@ -1,4 +1,4 @@
-// Ports that are looked at: the latest value of each, as a number and its course, a series, a histogram or a
+// Values of ports: the latest value of each port, as a number and its course, a series, a histogram or a
 // picture.
 
 import { memo } from "preact/compat";
@@ -10,24 +10,24 @@ import { Histogram, Picture, Series } from "./Drawn";
 import { next, range, type Shown, type Wanted } from "./tap";
 import { count, inCount, inTime, unitOfTime } from "./words";
 
-/** Ports that are looked at at a time, and names that are offered. */
+/** Maximum number of ports that are viewed at a time, and of names that are offered. */
 const MOST = 5;
 const MOST_NAMES = 500;
 /** Values a second. */
 const RATES = [1, 4, 20];
-/** Of a number, so many values are drawn: from the first that was looked at, thinned out. */
+/** Maximum number of values in the course of a number: from the first value on, thinned out. */
 const COURSE_MAX = 2000;
 const NONE = new Float64Array();
-/** A port that cannot be looked at yet is tried again after so long, ms. */
+/** Interval between two tries to view a port that cannot be viewed yet, ms. */
 const AGAIN = 1000;
 
-/** How an array is thinned out that is too large for the page though it was thinned out already. */
+/** The factor by which an array must be thinned out further, if it was too large for the page. */
 function thinner(shape: number[], thin: number): number {
   const elements = shape.reduce((all, extent) => all * extent, 1);
   return Math.max(1, thin) * Math.max(2, Math.ceil((elements / 60_000) ** (1 / Math.max(shape.length, 1))));
 }
 
-/** A port that is looked at, among the others. */
+/** A port that is viewed. */
 interface Looked {
   id: number;
   wanted: Wanted;
@@ -45,11 +45,11 @@ function heldRange(held: [string, string] | null): [number, number] | null {
 interface HeldProps {
   held: [string, string] | null;
   hold: (range: [string, string] | null) => void;
-  /** The range of what is shown now. */
+  /** The range of the value that is shown now. */
   now: () => [number, number];
 }
 
-/** Holds the range of colours, so that pictures that come one after the other can be compared. */
+/** Keeps the range of colours, so that consecutive pictures can be compared. */
 function Held({ held, hold, now }: HeldProps) {
   return (
     <div class="held-range">
@@ -89,17 +89,17 @@ function Held({ held, hold, now }: HeldProps) {
 interface ValueProps {
   looked: Looked;
   map: MapName;
-  /** Something else is wanted of it, or nothing. */
+  /** The user wants another view of the port, or none. */
   replace: (id: number, wanted: Wanted | null) => void;
 }
 
-/** Rendered when a value comes, and not whenever anything of the run has changed. */
+/** Rendered when a value comes, not at each news of the run. */
 const Value = memo(function Value({ looked: { id, wanted }, map, replace }: ValueProps) {
   const [shown, setShown] = useState<Shown | null>(null);
   const [note, setNote] = useState("");
   const [point, setPoint] = useState("");
   const course = useRef(new Thinned<[number, number]>(COURSE_MAX));
-  /** The range of colours that is held; what is written there meanwhile may be none. */
+  /** The range of colours that is kept. While the user writes it, the text may be no range. */
   const [held, hold] = useState<[string, string] | null>(null);
   const thin = (by: number) => replace(id, { ...wanted, thin: by });
   useEffect(() => {
@@ -136,7 +136,7 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
     return () => stop.abort();
   }, [wanted]);
   const head = shown?.head;
-  // The place under the cursor is gone with the drawing.
+  // The cursor's place is gone with the drawing.
   useEffect(() => setPoint(""), [head?.kind, head?.shape?.length]);
   const elements = shown?.elements ?? NONE;
   const indices = useMemo(() => Float64Array.from(elements, (_, i) => i), [elements.length]);

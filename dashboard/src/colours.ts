@@ -14,7 +14,7 @@ export const MAPS = {
 
 export type MapName = keyof typeof MAPS;
 
-/** So many colours of a map, three bytes each. */
+/** Number of colours in a map; each has three bytes. */
 export function colours(name: MapName, many = 256): Uint8Array {
   const stops = MAPS[name].map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
   const found = new Uint8Array(3 * many);
@@ -29,7 +29,7 @@ export function colours(name: MapName, many = 256): Uint8Array {
   return found;
 }
 
-/** The range that a map stands for: of two sides the middle is 0. */
+/** The range of a map. The middle of a map with two sides is 0. */
 export function rangeFor(name: MapName, low: number, high: number): [number, number] {
   if (name !== "two sides") return [low, high];
   const far = Math.max(Math.abs(low), Math.abs(high));

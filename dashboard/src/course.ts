@@ -1,14 +1,14 @@
-// How a number went by: from its beginning, in bounded memory; and when it will be at its end, by its pace.
+// The course of a number from its beginning, in bounded memory, and the time of its end by its pace.
 
 /**
- * A series from its beginning. When it is full, every second item goes, and items lie twice as far apart from
- * then on. The last one is always there.
+ * A series from its beginning. When it is full, every second item is removed, and the distance between items
+ * doubles. The last item is always kept.
  */
 export class Thinned<T> {
   items: T[] = [];
   private many = 0;
   private stride = 1;
-  /** Whether the last item only stands there until the next comes. */
+  /** True if the last item will be removed when the next one comes. */
   private isLoose = false;
 
   constructor(private readonly limit: number) {}
@@ -32,25 +32,25 @@ export interface Sample {
   time: number;
 }
 
-/** The pace is that of so long, and is not told before so long has gone by, s. */
+/** The pace is measured over this time, and is unknown before the second time has passed, s. */
 const WINDOW = 30;
 const SPAN_MIN = 2;
 const CHANGES_MAX = 400;
 
-/** How a model time grows. Pauses do not count: a run that stands still is not slow. */
+/** The pace of a model time. Pauses do not count, so a paused run is not slow. */
 export class Pace {
-  /** Moments of the run's own clock at which the time was another: pauses are left out of it. */
+  /** Moments at which the time changed, by the run's own clock, which leaves pauses out. */
   private changes: Sample[] = [];
 
   note(at: number, time: number): void {
     const last = this.changes[this.changes.length - 1];
-    // Another run of the model begins at its first time again.
+    // A new run of the model begins at its first time again.
     if (last && (time < last.time || at < last.at)) this.changes = [];
     if (!last || time !== last.time) this.changes.push({ at, time });
     if (this.changes.length > CHANGES_MAX) this.changes.shift();
   }
 
-  /** How long it will take from `now` on, s; none if nothing says so. */
+  /** The time from `now` to the end, s; none if it is unknown. */
   left(end: number, now: number): number | null {
     const all = this.changes;
     const last = all[all.length - 1];
@@ -60,7 +60,7 @@ export class Pace {
     const first = all[from]!;
     let gap = 0;
     for (let i = from + 1; i < all.length; i += 1) gap = Math.max(gap, all[i]!.at - all[i - 1]!.at);
-    // A step that takes longer than those before it makes the pace slower.
+    // A step that takes longer than earlier ones makes the pace slower.
     const until = Math.max(last.at, now - gap);
     if (until - first.at < SPAN_MIN) return null;
     const pace = (last.time - first.time) / (until - first.at);
@@ -68,23 +68,20 @@ export class Pace {
   }
 }
 
-/**
- * A clock that stands still while a component does not go on because of a pause: s since the run began, less
- * its pauses.
- */
+/** A clock that stops while a component is paused: s since the run began, without the pauses. */
 export class RunningClock {
   private paused = 0;
   private last: number | null = null;
   private isPaused = false;
 
-  /** A picture of the run at a moment says whether it does. */
+  /** Notes if the component is paused at a moment of the run. */
   note(at: number, isPaused: boolean): void {
     if (this.last !== null && this.isPaused) this.paused += Math.max(at - this.last, 0);
     this.last = at;
     this.isPaused = isPaused;
   }
 
-  /** Whether it stands still. */
+  /** True if the clock stands still. */
   get stands(): boolean {
     return this.isPaused;
   }

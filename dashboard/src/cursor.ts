@@ -1,11 +1,11 @@
-// One moment of the run at which all panels over wall time point: s since it began.
+// The cursor: one moment of the run that all panels with a time axis show, in s since the run began.
 
 import { useEffect, useReducer } from "preact/hooks";
 
 let moment: number | null = null;
 const listeners = new Set<() => void>();
 
-/** Points at a moment, or at none. */
+/** Sets the cursor to a moment, or to none. */
 export function point(at: number | null): void {
   if (at === moment) return;
   moment = at;
@@ -13,8 +13,8 @@ export function point(at: number | null): void {
 }
 
 /**
- * The moment at which somebody points; who asks is told of others. The rest of the page is not drawn again for
- * that.
+ * The moment of the cursor. A component that uses it is rendered when the cursor moves; the rest of the page is
+ * not.
  */
 export function useMoment(): number | null {
   const [, again] = useReducer((n: number) => n + 1, 0);

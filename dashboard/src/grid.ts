@@ -7,7 +7,7 @@ import { fetched, type Instance } from "./state";
 import { headerOf, surfaceOf } from "./surface";
 import type { GridRecord, SurfaceAnswer, SurfacePicture } from "./wire";
 
-/** The surface that is asked for. */
+/** A request for a surface. */
 export interface SurfaceQuery {
   grid: string;
   /** Number of the grid's points along each axis. */
@@ -16,14 +16,14 @@ export interface SurfaceQuery {
   level: number;
 }
 
-/** A picture with its triangles, and what is known of the data from which it was made. */
+/** A picture with its triangles, and the properties of the data from which it was made. */
 export interface GridPicture extends SurfacePicture {
   mesh: Mesh;
   level: number;
-  /** Least and greatest number of the field; none if there is none but NaN. */
+  /** The smallest and the largest number of the field; none if all are NaN. */
   range: [number, number] | null;
   nanPoints: number;
-  /** Size of the picture on its way, bytes. */
+  /** Size of the picture as it was sent, bytes. */
   bytes: number;
 }
 
@@ -39,7 +39,7 @@ function pictureOf(told: SurfacePicture, body: Uint8Array, shape: number[]): Gri
   if (at !== body.length) throw new Error("a picture has come in part");
   let [low, high] = [Infinity, -Infinity];
   for (const { least, greatest } of blocks.map(headerOf)) {
-    // A block of NaN has no least number; comparisons leave it out.
+    // A block of NaN has no smallest number; comparisons with NaN leave it out.
     if (least < low) low = least;
     if (greatest > high) high = greatest;
   }
@@ -64,13 +64,14 @@ export async function nextPicture(query: SurfaceQuery, has: number, stop: AbortS
   const all = new Uint8Array(await answer.arrayBuffer());
   const line = all.indexOf(10) < 0 ? all.length : all.indexOf(10);
   const told = JSON.parse(new TextDecoder().decode(all.subarray(0, line))) as SurfaceAnswer;
-  // The request makes no sense, and will not; anything else, such as a session that is over, can be mended.
+  // The request makes no sense, and repeating it would not help. Other errors, such as a session that is over,
+  // can be mended.
   if (!answer.ok) return { frame: has, why: told.why ?? answer.statusText, over: answer.status === 400 };
   const { picture, ...head } = told;
   return picture ? { ...head, picture: pictureOf(picture, all.subarray(line + 1), query.shape) } : head;
 }
 
-/** The fields that a grid publishes: whatever its first block sends but ghosts. */
+/** The fields that a grid publishes: all fields that its first block sends, without ghosts. */
 export function fieldsOf(grid: GridRecord, instances: Instance[]): string[] {
   // A block is an instance or one of its ranks, such as `wave[0][1]` or `wave:1`.
   const [name] = (grid.names[0] ?? grid.component).split(":");

@@ -1,4 +1,4 @@
-// The page begins: the secret in the link becomes a session, and disappears from the address.
+// The start of the page: it makes a session of the secret in the link, and removes the secret from the address.
 
 import { render } from "preact";
 import { App } from "./App";
@@ -17,7 +17,7 @@ void opened().then((why) => {
   render(<App state={state} />, place);
   void state.follow();
 });
-// A link that is pasted into a page that is open.
+// The user may paste a new link into a page that is open.
 window.addEventListener("hashchange", () => {
   if (!secretOf(location.hash)) return;
   void opened().then((why) => {

@@ -1,5 +1,5 @@
-// The known state of the run: pictures come from the server, each with what has changed since the one before.
-// Asking again only after each answer, the page is never told of what is past.
+// The state of the run, as far as the page knows it. The server sends news: each has the changes since the one
+// before. The page asks again only after each answer, so it gets no news that are out of date.
 
 import type { ConduitRecord, InstanceNews, InstanceUsage, Role, RunNews, ViewNews } from "./wire";
 import { countIn } from "./words";
@@ -26,9 +26,9 @@ export interface Rate {
 
 interface News {
   picture: number;
-  /** Until when the run is known to stand like this, by the clock of its machine: Unix time, ms. */
+  /** The time of the news, by the clock of the run's machine: Unix time, ms. The state holds until then. */
   at?: number;
-  /** What this session may do. */
+  /** The rights of this session. */
   role?: Role;
   view?: ViewNews;
   run?: RunNews;
@@ -37,15 +37,14 @@ interface News {
   usage?: Record<string, InstanceUsage>;
 }
 
-/**
- * An answer that has not come after so long will not come, ms; the server answers a question for news within 20
- * s.
- */
+/** Timeout for an answer, ms. The server answers a question for news within 20 s. */
 const PATIENCE = 30_000;
 
-/** Two samples a rate is reckoned from lie at least so far apart, ms. */
+/** Minimum distance of two samples for a rate, ms. */
 const APART = 1000;
-/** Pictures a second, and how often while nobody sees the page, and of a run that is over, ms. */
+/**
+ * Interval between two questions for news, and the same while the page is hidden or after the run's end, ms.
+ */
 const OFTEN = 250;
 const UNSEEN = 5000;
 
@@ -63,18 +62,18 @@ export class State {
   role: Role = "look";
   instances: InstanceNews[] = [];
   conduits: ConduitRecord[] = [];
-  /** By the names of instances: what those on this server's machine take of it. */
+  /** The use of this server's machine by each instance, by its name. */
   usage = new Map<string, InstanceUsage>();
-  /** Why the server itself does not answer. */
+  /** The reason why the server does not answer. */
   unreached = "";
-  /** Whether the server wants a new link. */
+  /** True if the server wants a new link. */
   shut = false;
   /**
    * The time of the picture, by the clock of the run's machine: Unix time, ms. A picture may be old when it
    * comes.
    */
   at = 0;
-  /** The clock of the run's machine less that of this one, ms: moments of the run are reckoned from its own. */
+  /** The clock of the run's machine minus that of this machine, ms. Moments of the run are by its own clock. */
   private ahead = 0;
   private again: (() => void) | null = null;
   private samples: Sample[][] = [];
@@ -89,14 +88,14 @@ export class State {
     for (const heard of this.listeners) heard();
   }
 
-  /** What the clock of the run's machine shows: Unix time, ms. */
+  /** The present time by the clock of the run's machine: Unix time, ms. */
   now(): number {
     return Date.now() + this.ahead;
   }
 
   take(news: News): void {
     if (news.run && this.run && news.run.started !== this.run.started) {
-      // By a new link, another run is served here: nothing of the one before may stay.
+      // After a new link, the server may serve another run, so the state of the old run is dropped.
       location.reload();
       return;
     }
@@ -120,19 +119,19 @@ export class State {
     this.conduits.forEach(({ messages, bytes }, i) => {
       const samples = (this.samples[i] ??= []);
       const at = this.at;
-      // Of the same moment there is one; a clock that was set back makes those before it worthless.
+      // There is one sample of each moment. If the clock was set back, earlier samples are useless.
       while (samples.length > 0 && samples[samples.length - 1]!.at >= at) samples.pop();
       samples.push({ at, messages, bytes });
       while (samples.length > 2 && at - samples[1]!.at >= APART) samples.shift();
     });
   }
 
-  /** What passes a conduit in a second; none before that is known, or if nothing comes any more. */
+  /** The traffic of a conduit in a second; none while it is unknown, and if no more news come. */
   rate(conduit: number): Rate | null {
     const samples = this.samples[conduit] ?? [];
     const [first, last] = [samples[0], samples[samples.length - 1]];
     if (this.view?.state !== "live" || !first || !last || last.at - first.at < APART / 2) return null;
-    // Of what has not changed for a while there is no news.
+    // The server sends no news about a conduit without changes.
     if (this.now() - last.at > 2 * APART) return { messages: 0, bytes: 0 };
     const seconds = (last.at - first.at) / 1000;
     return {
@@ -146,8 +145,8 @@ export class State {
   }
 
   /**
-   * Asks for news, but not where a new link is needed. Of a run that is over none come: the server only learns
-   * that somebody still looks.
+   * Asks for news, unless a new link is needed. After the run's end, no news come; the questions only tell the
+   * server that the page is still open.
    */
   async follow(): Promise<never> {
     for (;;) {
@@ -155,7 +154,7 @@ export class State {
       const word = ownWord();
       try {
         const answer = await fetched(`api/news?since=${this.picture}`);
-        // Meanwhile the page may have been opened by another link.
+        // Meanwhile the user may have opened the page with another link.
         if (word !== ownWord()) continue;
         this.shut = answer.status === 401;
         if (!answer.ok) throw new Error(((await answer.json()) as { why?: string }).why ?? answer.statusText);
@@ -165,7 +164,7 @@ export class State {
         this.unreached = isLost(error)
           ? `The page's server does not answer${this.isLive ? "; the run goes on without it" : ""}.`
           : String((error as Error).message);
-        // Another server may come at this place, with pictures of its own.
+        // Another server may answer at this address, with other numbers of news.
         this.picture = 0;
         pause = 1000;
       }
@@ -175,7 +174,7 @@ export class State {
     }
   }
 
-  /** Asks anew: there is another link. */
+  /** Asks again, with a new link. */
   goOn(): void {
     this.picture = 0;
     this.again?.();
@@ -183,17 +182,17 @@ export class State {
   }
 }
 
-/** Whether nobody answered, or not in time. */
+/** True if no answer came in time. */
 export function isLost(error: unknown): boolean {
   return error instanceof TypeError || (error instanceof DOMException && error.name === "TimeoutError");
 }
 
 /**
- * Where this page keeps the second half of its session. Other than a cookie, no other port of the machine gets
- * it.
+ * The key under which the browser keeps the second half of the session. A cookie would also be sent to other
+ * ports of the machine; this storage is not.
  */
 function wordKey(): string {
-  // Behind a proxy, other pages have the same origin, and other paths.
+  // Behind a proxy, other pages may have the same origin, with other paths.
   return `ligament-word ${location.pathname}`;
 }
 
@@ -201,7 +200,10 @@ function ownWord(): string {
   return localStorage.getItem(wordKey()) ?? "none";
 }
 
-/** Asks the server; every question proves that it is this page's. With a body, it wants something. */
+/**
+ * Sends a question to the server, with a proof that it comes from this page. With a body, it is a request to
+ * change something.
+ */
 export function fetched(
   address: string,
   stop?: AbortSignal,
@@ -222,7 +224,8 @@ export function secretOf(fragment: string): string | undefined {
 }
 
 /**
- * Makes a session of the secret in the page's link, which disappears from the address; says why not, if not.
+ * Makes a session of the secret in the page's link, and removes the secret from the address. Returns the reason
+ * if that fails.
  */
 export async function openSession(state: State): Promise<string> {
   const secret = secretOf(location.hash);
@@ -236,7 +239,7 @@ export async function openSession(state: State): Promise<string> {
   return "";
 }
 
-/** What the server answers at an address. */
+/** Returns the server's answer at an address. */
 export async function ask<T>(address: string, body?: unknown, patience?: number): Promise<T> {
   const answer = await fetched(address, undefined, body, patience);
   const told = (await answer.json()) as T & { why?: string };

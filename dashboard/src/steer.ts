@@ -1,10 +1,9 @@
-// Requests to steer the run, and errors of a value before the server is asked. The server checks all of it
-// again.
+// Requests to steer the run, and checks of values before a request. The server checks everything again.
 
 import { ask, type Change, type Instance, type Steerable, type SteeringVerb } from "./state";
 import { inTime, some, withoutIndices } from "./words";
 
-/** What the server is asked for. */
+/** A request to the server. */
 export interface Order {
   what: SteeringVerb;
   settings?: string[];
@@ -12,21 +11,21 @@ export interface Order {
   change?: number;
 }
 
-/** What it answers when all have agreed. */
+/** The answer when all instances have agreed. */
 export interface Agreed {
   change?: number;
   at?: number | null;
   until?: number | null;
-  /** Who has never called `steer(t)`, and so does not stand still. */
+  /** Instances that have never called `steer(t)`, and so cannot be paused. */
   unsteered?: string[];
 }
 
-/** All may take 10 s to agree, and as long for each change that is before this one, ms. */
+/** Timeout of a request, ms. The instances have 10 s to agree, and 10 s more for each earlier change. */
 const PATIENCE = 90_000;
-/** The longest assignment that is read, bytes. */
+/** Maximum length of an assignment, bytes. */
 const LONGEST = 4096;
 
-/** Asks for it; comes back when it is agreed on. */
+/** Sends a request, and returns when it is agreed on. */
 export function send(order: Order): Promise<Agreed> {
   return ask<Agreed>("api/steer", order, PATIENCE);
 }
@@ -34,7 +33,7 @@ export function send(order: Order): Promise<Agreed> {
 const WHOLE = /^[+-]?\d+$/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
-/** The numbers of a list, or of lists in one; none if it is no such list. */
+/** The numbers in a list, or in a list of lists; none if the text is neither. */
 function listed(text: string, type: string): number[] | null {
   let read: unknown;
   try {
@@ -60,7 +59,7 @@ const EXAMPLES: Record<Steerable["type"], string> = {
   "[[float]]": "a list of lists of numbers, such as [[0.5, 1.0], [2.0]]",
 };
 
-/** What is wrong with a value for a setting; empty if nothing is. */
+/** The error of a value for a setting; empty if there is none. */
 export function wrong(one: Steerable, text: string): string {
   const value = text.trim();
   const length = new TextEncoder().encode(`${one.name}=${value}`).length;
@@ -82,7 +81,7 @@ export function wrong(one: Steerable, text: string): string {
   return "";
 }
 
-/** What is wrong with a model time at which something is to happen; empty if nothing is. */
+/** The error of a model time for a request; empty if there is none. */
 export function wrongTime(text: string, instances: Instance[]): string {
   const value = text.trim();
   if (!NUMBER.test(value) || !Number.isFinite(Number(value))) return "a model time is a number";
@@ -90,7 +89,7 @@ export function wrongTime(text: string, instances: Instance[]): string {
     (one) => one.state !== "done" && one.model_time !== null && one.model_time !== undefined,
   );
   const first = on.sort((one, other) => one.model_time! - other.model_time!)[0];
-  // Of the others, the run knows best whether they have passed it.
+  // Only the run knows if the other instances have passed the time.
   if (first && Number(value) < first.model_time!)
     return `all have passed ${inTime(Number(value))}: ${first.name} is at ${inTime(first.model_time)}`;
   return "";
@@ -102,9 +101,7 @@ export function assignment(name: string, type: Steerable["type"], text: string):
   return `${name}=${type === "str" ? JSON.stringify(value) : value}`;
 }
 
-/**
- * The names by which a setting can be set for one instance alone, if it is one of a component's with several.
- */
+/** The names of a setting for each single instance, if its component has several. */
 export function eachOf(one: Steerable, instances: Instance[]): string[] {
   const own = instances.filter(
     ({ name }) => name !== withoutIndices(name) && one.name.startsWith(`${withoutIndices(name)}.`),
@@ -113,8 +110,8 @@ export function eachOf(one: Steerable, instances: Instance[]): string[] {
 }
 
 /**
- * The changes that can be undone by setting what was before: they are in force, and no other of the same
- * settings was asked for later, or is for a later model time.
+ * The changes that can be undone by setting the earlier values. They are in force, and no later change of the
+ * same settings was requested, or is for a later model time.
  */
 export function undoable(changes: Change[]): Set<number> {
   const counted = changes.filter((one) => one.state !== "refused" && (one.settings ?? []).length > 0);
@@ -133,7 +130,7 @@ export function undoable(changes: Change[]): Set<number> {
   return new Set(counted.filter((one) => one.state === "in force" && isLast(one)).map((one) => one.change));
 }
 
-/** What is to be said of those who do not stand still by themselves; empty if there are none. */
+/** The notice about instances that cannot be paused by themselves; empty if there are none. */
 export function notHeld(unsteered: string[] = []): string {
   if (unsteered.length === 0) return "";
   const [have, go] = unsteered.length === 1 ? ["has", "it goes"] : ["have", "they go"];
@@ -141,7 +138,7 @@ export function notHeld(unsteered: string[] = []): string {
   return ` ${some(unsteered, 4)} ${have} never called steer(t): ${go} on until ${waits} for others.`;
 }
 
-/** What a change is, in few words. */
+/** A change in few words. */
 export function inWords(one: Change): string {
   const settings = (one.settings ?? []).map(({ name, from, to }) => `${name}: ${from ?? "not set"} → ${to}`);
   const words: Record<string, string> = {

@@ -8,10 +8,10 @@ import { CASES } from "./surface-table";
 const HEADER_BYTES = 72;
 /** The format's name, as a number: "LSF1". */
 const NAME = 0x3146534c;
-/** At most so many points of a plane. */
+/** Maximum number of points of a plane. */
 const MAX_PLANE = 2 ** 28;
 
-/** The edges of a case's triangles, 16 places for each case, of which `COUNTS` has how many are used. */
+/** The edges of each case's triangles: 16 places for each case. `COUNTS` says how many of them are used. */
 const EDGES = new Uint8Array(256 * 16);
 const COUNTS = new Uint8Array(256);
 CASES.forEach((digits, at) => {
@@ -19,7 +19,7 @@ CASES.forEach((digits, at) => {
   [...digits].forEach((digit, i) => (EDGES[16 * at + i] = parseInt(digit, 16)));
 });
 
-/** What is known of a block's surface before its triangles are made. */
+/** The properties of a block's surface before its triangles are made. */
 export interface BlockHeader {
   /** The axes of rows, columns and planes: a permutation of 0, 1, 2. */
   axes: [number, number, number];
@@ -28,7 +28,7 @@ export interface BlockHeader {
   origin: [number, number, number];
   points: [number, number, number];
   level: number;
-  /** Least and greatest number of the block's points; NaN if all points are NaN. */
+  /** The smallest and the largest number of the block's points; NaN if all points are NaN. */
   least: number;
   greatest: number;
   nanPoints: number;
@@ -78,7 +78,7 @@ class Numbers {
   items = new Uint32Array(1 << 12);
   length = 0;
 
-  /** Makes room for so many more. */
+  /** Makes room for so many more numbers. */
   reserve(more: number): void {
     if (this.length + more <= this.items.length) return;
     const items = new Uint32Array(2 * this.items.length + more);
@@ -109,7 +109,7 @@ class BlockReader {
     private readonly bytes: Uint8Array,
     private readonly header: BlockHeader,
     private readonly mesh: MeshParts,
-    /** Whether the last layer along x, y and z belongs to another block. */
+    /** True if the last layer along x, y and z belongs to another block. */
     private readonly isShared: boolean[],
   ) {
     this.n = header.axes.map((axis) => header.points[axis]!) as [number, number, number];
@@ -165,7 +165,7 @@ class BlockReader {
     return this.bytes[this.at++]!;
   }
 
-  /** Reads a plane, which is told by how it differs from the one before. */
+  /** Reads a plane, which is stored as the difference from the plane before. */
   private readPlane(before: Plane, plane: Plane): void {
     const kind = this.byte();
     plane.sign.set(before.sign);
@@ -319,7 +319,7 @@ class CellRow {
     return (bits[row * this.wide + (i >> 3)]! >> (i & 7)) & 1;
   }
 
-  /** How many of the four points behind a byte are above the level. */
+  /** Number of the four points just behind a byte that are above the level. */
   nextSum(b: number): number {
     const { low, high, j } = this;
     const i = 8 * b + 8;
@@ -372,7 +372,7 @@ class CellRow {
   }
 }
 
-/** Turns triangles from a number on around, so that they show the same side to lower numbers. */
+/** Turns the triangles from a number on, so that they show the same side to lower numbers. */
 function turnAround(triangles: Numbers, from: number): void {
   for (let at = from; at < triangles.length; at += 3) {
     const second = triangles.items[at + 1]!;
@@ -381,7 +381,7 @@ function turnAround(triangles: Numbers, from: number): void {
   }
 }
 
-/** Whether the last layers of a block are those of its upper neighbours; the grid has `shape` points. */
+/** True if the last layers of a block are those of its upper neighbours; the grid has `shape` points. */
 function sharedLayers(block: BlockHeader, all: BlockHeader[], shape: number[]): boolean[] {
   return block.points.map((points, axis) => {
     const [first, last] = [block.origin[axis]!, block.origin[axis]! + points - 1];

@@ -2,7 +2,7 @@
 
 import { fetched } from "./state";
 
-/** What of a port is looked at. */
+/** The view of a port that is requested. */
 export interface Wanted {
   port: string;
   slice: string;
@@ -10,7 +10,7 @@ export interface Wanted {
   /** Bars of a histogram; 0 for the elements. */
   bars: number;
   key: string;
-  /** ms between values. */
+  /** Interval between two values, ms. */
   every: number;
 }
 
@@ -27,7 +27,7 @@ export interface Frame {
   text?: string;
   histogram?: boolean;
   value?: { least: number | null; greatest: number | null; counts: number[]; others: number } | null;
-  /** Why there is none, and whether there will be none. */
+  /** The reason why there is no value, and if there will be none. */
   why?: string;
   over?: boolean;
 }
@@ -53,18 +53,19 @@ export async function next(wanted: Wanted, has: number, stop: AbortSignal): Prom
   const all = new Uint8Array(bytes);
   const line = all.indexOf(10) < 0 ? all.length : all.indexOf(10);
   const head = JSON.parse(new TextDecoder().decode(all.subarray(0, line))) as Frame;
-  // The request makes no sense, and will not; anything else, such as a session that is over, can be mended.
+  // The request makes no sense, and repeating it would not help. Other errors, such as a session that is over,
+  // can be mended.
   if (!answer.ok)
     return {
       head: { ...head, kind: "none", frame: has, over: answer.status === 400 },
       elements: new Float64Array(),
     };
-  // Doubles begin where they like; arrays of them do not.
+  // Doubles may begin at any byte in the answer; an array of doubles may not.
   const elements = new Float64Array(bytes.slice(Math.min(line + 1, bytes.byteLength)));
   return { head, elements };
 }
 
-/** Least and greatest of the finite ones. */
+/** The smallest and the largest of the finite numbers. */
 export function range(elements: ArrayLike<number>): [number, number] | null {
   let [low, high] = [Infinity, -Infinity];
   for (let i = 0; i < elements.length; i += 1) {

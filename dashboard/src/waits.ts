@@ -1,26 +1,26 @@
-// The waits of the run: what somebody wants to know first of a run that stands still.
+// The waits of the run, which explain a run that stands still.
 
 import type { Instance, Run } from "./state";
 
 /** Instances that wait, directly or not, for the same one, or for each other. */
 export interface Group {
-  /** Who could go on; none if all wait for each other. */
+  /** The instance that could go on; none if all wait for each other. */
   root: Instance | null;
-  /** Those in the ring, if there is one. */
+  /** The instances that wait for each other in a ring, if there is one. */
   ring: Instance[];
   waiting: Instance[];
-  /** The longest of the waits began then: Unix time, ms. */
+  /** Begin of the longest wait: Unix time, ms. */
   since: number;
 }
 
-/** Shorter waits are the usual course of things, ms. */
+/** Waits up to this length are normal, ms. */
 const SHORT = 1000;
 
 export function isWaiting(one: Instance): boolean {
   return one.waits_from !== undefined && one.state.startsWith("waiting");
 }
 
-/** The groups, those that wait longest first. */
+/** The groups, the longest wait first. */
 export function groups(instances: Instance[], now: number): Group[] {
   const byName = new Map(instances.map((one) => [one.name, one]));
   const found = new Map<string, Group>();
@@ -32,7 +32,7 @@ export function groups(instances: Instance[], now: number): Group[] {
     let ring: Instance[] = [];
     for (let at = one; ; ) {
       const on = (at.waits_on ?? []).map((name) => byName.get(name)).filter((other) => other !== undefined);
-      // Of several that could end the wait, one that does not wait itself does.
+      // If several instances could end the wait, one that does not wait itself is taken.
       const next = on.find((other) => !isWaiting(other)) ?? on[0];
       if (next === undefined) break;
       if (!isWaiting(next)) {
@@ -60,7 +60,7 @@ export function groups(instances: Instance[], now: number): Group[] {
   return [...found.values()].sort((one, other) => one.since - other.since);
 }
 
-/** The names of those in the knot of a deadlock, and of those that wait behind it. */
+/** The names of the instances in a deadlock, and of those that wait for them. */
 export function knot(run: Run | null): Set<string> {
   return new Set((run?.deadlock ?? []).map((wait) => wait.instance));
 }

@@ -30,7 +30,7 @@ export function inBytes(bytes: number): string {
   return `${unit === 0 || bytes >= 100 ? bytes.toFixed(0) : bytes.toFixed(1)} ${units[unit]}`;
 }
 
-/** With thin spaces between thousands. */
+/** A number with thin spaces between thousands. */
 export function inCount(count: number): string {
   return Math.round(count).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
@@ -50,12 +50,12 @@ export function withoutUnit(number: number | undefined): string {
   return number === undefined ? "–" : String(Number(number.toPrecision(12)));
 }
 
-/** The model says the unit of its times, or does not. */
+/** Sets the unit of model times, as the model gives it. */
 export function countIn(timeUnit: string | undefined): void {
   unit = timeUnit ? ` ${timeUnit}` : "";
 }
 
-/** Behind a field that takes a model time. */
+/** The unit, for the text behind a field that takes a model time. */
 export function unitOfTime(): string {
   return unit;
 }
@@ -70,7 +70,10 @@ export function componentOf(port: string): string {
   return withoutIndices(port.slice(0, Math.max(port.lastIndexOf("."), 0)));
 }
 
-/** Some of many: of `all`, if these are not all of their names. */
+/**
+ * The first names of a list, and the number of the others; `all` is the number of all names, if the list is not
+ * complete.
+ */
 export function some(names: string[], most = 3, all = names.length): string {
   const shown = names.slice(0, most).join(", ");
   const more = all - Math.min(names.length, most);

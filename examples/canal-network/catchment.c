@@ -1,5 +1,5 @@
-// Land as a linear reservoir: what runs off is what it has stored, divided by its delay. It is asked with the
-// rain of an interval, and answers with the mean runoff in it.
+// Land as a linear reservoir: its runoff is its storage divided by its delay. A message with the rain of an
+// interval starts a pass; the answer is the mean runoff in the interval.
 #include <ligament.h>
 #include <math.h>
 #include <stdio.h>

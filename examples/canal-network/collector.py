@@ -1,5 +1,4 @@
-"""The collector: gathers what all reaches write down, and the weather's report, into one file and one
-picture."""
+"""The collector: puts the records of all reaches and the weather's report into one file and one picture."""
 
 import matplotlib
 import numpy as np
@@ -10,7 +9,7 @@ import matplotlib.pyplot as plt
 
 
 def receive_all(instance, port, slot=None):
-    """All messages of a port, or of one slot of it."""
+    """Returns all messages of a port, or of one slot of it."""
     messages = [instance.receive(port, slot)]
     while messages[-1].next_timestamp is not None:
         messages.append(instance.receive(port, slot))
@@ -18,7 +17,7 @@ def receive_all(instance, port, slot=None):
 
 
 def gather(instance, reaches):
-    """Everything, under names such as "river.levels": an array [frame, cell]."""
+    """Returns all records under names such as "river.levels": an array [frame, cell]."""
     found = {name: [] for reach in reaches for name in (f"{reach}.levels", f"{reach}.discharges")}
     more = True
     while more:
@@ -39,13 +38,13 @@ def gather(instance, reaches):
 
 
 def draw(found, route, dx, file):
-    """The way to the sea over time, the levels at the lower ends, and what flows there."""
+    """Draws the way to the sea over time, the levels at the lower ends, and the discharges there."""
     hours = found["time"] / 3600
     colours = dict(zip(route, plt.get_cmap("viridis")(np.linspace(0.05, 0.85, len(route)))))
     plt.rcParams.update({"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left"})
     figure, axes = plt.subplot_mosaic([["way", "levels"], ["way", "flows"]], figsize=(12.6, 6.4),
                                       layout="constrained")
-    # Text beside the colours must not be taken for the axis of the plots to the right.
+    # The label beside the colours must not look like that of the plots to the right.
     figure.get_layout_engine().set(wspace=0.06)
 
     discharge = np.concatenate([found[f"{reach}.discharges"][:, 1:] for reach in route], axis=1)
@@ -70,7 +69,7 @@ def draw(found, route, dx, file):
         axes["levels"].plot(reported, found["weather.sea"], "--", color="grey", linewidth=1, label="sea")
         rain = axes["flows"].twinx()
         rain.fill_between(reported, 3.6e6 * found["weather.rain"], color="tab:blue", alpha=0.25, linewidth=0)
-        # From above, over the upper third, and the discharge below it.
+        # The upper third is seen from above; the discharge is below it.
         heaviest = 3.6e6 * found["weather.rain"].max()
         rain.set(ylabel="rain [mm/h]", ylim=(3.15 * heaviest, 0), yticks=np.arange(0, 1.05 * heaviest, 2))
         low, high = axes["flows"].get_ylim()

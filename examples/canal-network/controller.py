@@ -1,4 +1,4 @@
-"""The controller: gives each gate and pump the order that brings the level it is to hold back to its target."""
+"""The controller: gives each gate and pump an order that brings the controlled level back to its target."""
 
 from ligament import Instance, Message, Operator
 
@@ -11,7 +11,8 @@ class Regulator:
         self.opening, self.error = opening, 0.0
 
     def order(self, level, interval):
-        """The opening for the next `interval` [s]. What is clipped is not made up for later."""
+        """Returns the opening for the next `interval` [s]. The part that is cut off at 0 or 1 is not made up
+        for later."""
         error = level - self.target
         self.opening += self.gain * (error - self.error + error * interval / self.integral_time)
         self.opening = min(1.0, max(0.0, self.opening))
@@ -31,7 +32,7 @@ def main():
                 f"the setting `{name}` has {len(values)} values, and there are {structures} structures")
     regulators = [Regulator(*values) for values in zip(*settings.values())]
 
-    # It is asked once in every interval, and keeps its regulators in between.
+    # A pass is one interval. The regulators keep their state between passes.
     while instance.reuse_instance():
         seen = [instance.receive("levels", slot) for slot in range(structures)]
         for slot, (level, regulator) in enumerate(zip(seen, regulators)):

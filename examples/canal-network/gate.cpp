@@ -1,4 +1,4 @@
-// A gate between two waters: what flows under it follows from the levels on both sides and from its opening.
+// A gate between two waters: the flow under it follows from the levels on both sides and from its opening.
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -25,7 +25,7 @@ struct Gate {
           inertia_length(instance.get_setting_as<double>("inertia_length")),
           one_way(instance.get_setting_as<bool>("one_way")) {}
 
-    // The flow after a step. Where it is steady it is coefficient * area * sqrt(2 g (above - below)).
+    // Returns the flow after a step. A steady flow is coefficient * area * sqrt(2 g (above - below)).
     double step(double above, double below, double opening) {
         const double area = width * std::max(0.0, std::min(height * opening, std::max(above, below) - sill));
         if (area == 0 || (one_way && below > above)) return flow = 0;
@@ -43,7 +43,7 @@ int main() try {
     Gate gate(instance);
     Order order(instance);
 
-    // It is asked once in every step of the waters beside it, and keeps its flow in between.
+    // A pass is one step of the waters on both sides. The flow is kept between passes.
     while (instance.reuse_instance()) {
         const ligament::Message above = instance.receive("above");
         const ligament::Message below = instance.receive("below");
@@ -55,7 +55,7 @@ int main() try {
         instance.send("flow", above.times(), flow);
     }
 } catch (const std::exception &error) {
-    // The instance has told the run already that it fails.
+    // The instance has reported the failure to the run already.
     std::cerr << "gate: " << error.what() << '\n';
     return 1;
 }

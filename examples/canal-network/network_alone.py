@@ -1,5 +1,4 @@
-"""The same mathematics as the coupled model in one program, without coupling: what the coupled one is held
-to."""
+"""The same mathematics as the coupled model in one program, without coupling. The test compares both."""
 
 import math
 import sys
@@ -15,13 +14,13 @@ GATES = {  # between which reaches
     "north_mouth": ("north", "lower"), "south_mouth": ("south", "lower"), "sluice": ("lower", "sea"),
 }
 PUMPS = {"sea_pump": ("lower", "sea"), "polder_pump": ("polder", "south")}
-# The gates that get orders, and the reach whose level decides.
+# The gates that get orders, and the reach whose level is controlled.
 ORDERS = {"weir": "river", "north_gate": "upper", "south_gate": "upper", "sluice": "lower", "sea_pump": "lower",
           "polder_pump": "polder"}
 
 
 class Asks:
-    """What an instance is set to: its own setting of a name, or that of all."""
+    """The settings of an instance: its own setting of a name, or the setting of all instances."""
 
     def __init__(self, settings, name):
         self.settings, self.name = settings, name
@@ -43,7 +42,7 @@ class Reach:
         return self.width * self.dx * (self.level - self.bed).sum()
 
     def step(self, above, below, lateral):
-        """Momentum at the faces between cells, then what comes and goes in each cell."""
+        """Advances the momentum at the faces between cells, then the water in each cell."""
         level, bed, flow = self.level, self.bed, self.flow[1:-1]
         depth = np.maximum(level[:-1], level[1:]) - np.maximum(bed[:-1], bed[1:])
         area = self.width * depth
@@ -91,7 +90,8 @@ def sea_level(time, ask):
 
 
 def simulate(settings):
-    """Levels and discharges of all reaches, as the collector has them: {"river.levels": [frame, cell], ...}."""
+    """Returns levels and discharges of all reaches, as the collector has them: {"river.levels": [frame, cell],
+    ...}."""
     asks = lambda name: Asks(settings, name)
     run, weather, control, town = asks(""), asks("weather"), asks("controller"), asks("town")
     reaches = {name: Reach(asks(name)) for name in REACHES}

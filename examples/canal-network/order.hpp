@@ -4,7 +4,7 @@
 
 #include <limits>
 
-// An order holds until the next one is due. Where nobody gives orders, all stands open.
+// An order holds until the next one. A structure without a controller stays open.
 class Order {
 public:
  explicit Order(ligament::Instance &instance) : instance_(instance), obeys_(instance.is_connected("order")) {}

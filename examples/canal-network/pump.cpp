@@ -1,4 +1,4 @@
-// A pump: what it lifts follows from its order alone. The level before it only says when it is asked.
+// A pump: its flow follows from its order alone. A message with the level before it only starts a pass.
 #include <exception>
 #include <iostream>
 

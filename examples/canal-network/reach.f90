@@ -1,12 +1,12 @@
-! A reach: shallow water in a channel with a rectangular section. In each step it shows its levels at both ends,
-! and is told what flows through the structures there. What flows in between it computes itself.
+! A reach: shallow water in a channel with a rectangular section. In each step, it sends its levels at both
+! ends, and receives the flows through the structures there. It computes the flow in between itself.
 program reach
    use ligament
    use, intrinsic :: iso_fortran_env, only: real64, error_unit
    implicit none
 
    real(real64), parameter :: GRAVITY = 9.81d0
-   type :: inflow   ! what flows through a structure, until its next message
+   type :: inflow   ! the flow through a structure, until its next message
       real(real64) :: now = 0, until = -huge(1d0)
    end type
    type(ligament_instance) :: instance
@@ -28,7 +28,7 @@ contains
    subroutine simulate()
       real(real64), allocatable :: bed(:), level(:), flow(:), levels(:, :), flows(:, :)
       type(inflow), allocatable :: above(:), below(:), lateral(:)
-      real(real64), allocatable :: next   ! when the next message is due; not allocated: there is none
+      real(real64), allocatable :: next   ! time of the next message; not allocated if there is none
       real(real64) :: dt, dx, t_max, width, roughness, time, beside, balance(5, 1)
       integer :: n, i, step, steps, per_gauge, per_frame, per_film, frame
 
@@ -91,7 +91,8 @@ contains
       call instance%send('balance', t_max, balance)
    end subroutine
 
-   ! The flow through the faces between cells, after a step: the local inertial equation, friction implicit.
+   ! Advances the flow through the faces between cells by a step: the local inertial equation, friction
+   ! implicit.
    subroutine advance(level, bed, flow, width, roughness, dt, dx)
       real(real64), intent(in) :: level(:), bed(:), width, roughness, dt, dx
       real(real64), intent(inout) :: flow(:)
@@ -107,7 +108,7 @@ contains
       flow = (flow - GRAVITY * dt * area * (level(2:) - level(:n - 1)) / dx) / (1 + friction)
    end subroutine
 
-   ! What comes through all slots of a port at a time. A slot is received from when its last message is over.
+   ! Returns the inflow through all slots of a port at a time. Receives on a slot when its last message is over.
    real(real64) function total(port, flows, time)
       character(len=*), intent(in) :: port
       type(inflow), intent(inout) :: flows(:)
@@ -126,14 +127,14 @@ contains
       call instance%get_setting(name, setting)
    end function
 
-   ! The number of slots that a vector port has; none if nothing is connected to it.
+   ! The number of slots of a vector port; 0 if nothing is connected to it.
    integer function slots(port)
       character(len=*), intent(in) :: port
       slots = 0
       if (instance%is_connected(port)) slots = instance%get_port_length(port)
    end function
 
-   ! When the next message is due, if there is one more.
+   ! Gives the time of the next message, if there is one.
    subroutine when_due(next, time, more)
       real(real64), allocatable, intent(out) :: next
       real(real64), intent(in) :: time
@@ -149,7 +150,7 @@ contains
       stop 1
    end subroutine
 
-   ! The number of times that a time of the settings has another one in it.
+   ! Returns how many times a setting `part` fits into the setting `name`, which must be a multiple of it.
    integer function times_in(part, name)
       character(len=*), intent(in) :: part, name
       real(real64) :: ratio

@@ -1,5 +1,5 @@
-"""The example's physics, that no water is lost between its codes, and that coupling changes nothing, whatever
-the settings and however many reaches there are."""
+"""The example's physics; no water is lost between its codes, and coupling changes nothing, with any settings
+and any number of reaches."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ from network_alone import GRAVITY, REACHES, Asks, Gate, Reach, read_settings, si
 
 HERE = Path(__file__).parent
 MODEL = HERE / "canal_network.ymmsl"
-# Half a day, other waters, another step and other intervals.
+# Half a day, with other waters, another step and other intervals.
 OTHER = {
     "t_max": 43200.0, "dt": 12.5, "gauge_interval": 150.0, "weather_interval": 600.0, "frame_interval": 50.0,
     "film_interval": 500.0, "dx": 200.0, "river.cells": 20, "lower.cells": 75, "roughness": 0.03,
@@ -27,7 +27,7 @@ def built():
 
 
 def run(directory, model=MODEL, settings=()):
-    """Runs a model; gives how it ended, and what the collector has written."""
+    """Runs a model. Returns the finished process, and what the collector has written."""
     words = [word for name, value in dict(settings).items() for word in ("-s", f"{name}={value}")]
     done = subprocess.run(
         ["ligament", "run", model, "--run-dir", directory, *words], stdin=subprocess.DEVNULL,
@@ -40,7 +40,7 @@ def run(directory, model=MODEL, settings=()):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """What the model gives as it stands."""
+    """The results of the model as it is."""
     directory = tmp_path_factory.mktemp("whole") / "run"
     done, found = run(directory)
     assert done.returncode == 0, done.stdout
@@ -49,7 +49,7 @@ def whole(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
-    """What it gives with other settings."""
+    """The results of the model with other settings."""
     done, found = run(tmp_path_factory.mktemp("other") / "run", settings=OTHER)
     assert done.returncode == 0, done.stdout
     return found
@@ -146,8 +146,8 @@ def test_the_flow_under_a_gate_tends_to_torricelli_s(above, below):
 
 
 def canal(file, pieces, depth=4.0, cells=48):
-    """A model of one canal, higher by 2 cm in its one half, cut into pieces with wide open gates between
-    them."""
+    """Returns a model of one canal, cut into pieces with wide open gates between them. At the start, the water
+    is higher by 2 cm in one half."""
     from ligament import Model
 
     model = Model("canal")
@@ -191,7 +191,7 @@ def test_water_does_the_same_in_however_many_reaches_a_canal_is_cut(tmp_path):
     np.testing.assert_allclose(waves[1], waves[0], atol=1e-13)
     np.testing.assert_allclose(waves[2], waves[0], atol=1e-13)
 
-    # It swings to and fro in the time that a wave needs there and back: 2 L / sqrt(g h) (Merian, 1828).
+    # The water swings with a period of one wave there and back: 2 L / sqrt(g h) (Merian, 1828).
     place = (np.arange(48) + 0.5) / 48
     swing = waves[0] @ np.cos(np.pi * place)
     [down, up] = np.flatnonzero(np.signbit(swing[:-1]) != np.signbit(swing[1:]))[:2]
@@ -200,14 +200,14 @@ def test_water_does_the_same_in_however_many_reaches_a_canal_is_cut(tmp_path):
 
 
 def commands():
-    """What the page says to type."""
+    """Returns the commands of the README."""
     blocks = (HERE / "README.md").read_text().split("```\n")[1::2]
     return [line for block in blocks for line in block.splitlines() if line.startswith(("make ",
                                                                                         "ligament run "))]
 
 
 def installed(tmp_path, files):
-    """These files in a directory by themselves, and a shell in which Ligament is installed."""
+    """Returns a directory with only these files, and a shell with Ligament installed."""
     for file in files:
         shutil.copy(HERE / file, tmp_path)
     shell = dict(cwd=tmp_path, capture_output=True, text=True, timeout=300)

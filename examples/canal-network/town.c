@@ -35,7 +35,7 @@ int main(void) {
                                          .timestamp = time,
                                          .next_timestamp = time + interval,
                                          .has_next_timestamp = time + interval < t_max};
-            // Less than nothing, because it leaves the canal.
+            // Negative, because the water leaves the canal.
             const double flow = setting("swing") * cos(turn * time / day) - setting("intake");
             check(lig_send_float(instance, "intake", &at, flow, &error));
         }

@@ -1,5 +1,5 @@
-"""The weather: a storm that passes over one hill after the other, and the sea, with tide and the storm's
-surge."""
+"""The weather: a storm that passes over the hills one after the other, and the sea, with its tide and the
+storm's surge."""
 
 from math import cos, exp, pi
 
@@ -7,13 +7,13 @@ from ligament import Instance, Message, Operator
 
 
 def rain(time, place, drizzle, storm, storm_duration, storm_speed, storm_rain):
-    """Rain [m/s] at a time, `place` hills along the way of the storm."""
+    """Returns the rain [m/s] at a time, on the hill number `place` on the way of the storm."""
     late = (time - storm - place * storm_speed) / storm_duration
     return (drizzle + storm_rain * exp(-(late**2))) / 3.6e6
 
 
 def sea_level(time, tide, tide_period, surge, surge_time, surge_duration):
-    """The level of the sea [m]."""
+    """Returns the level of the sea [m]."""
     return tide * cos(2 * pi * time / tide_period) + surge * exp(-(((time - surge_time) / surge_duration) ** 2))
 
 

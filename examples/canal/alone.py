@@ -1,5 +1,5 @@
-"""The same mathematics as the duct in one program, in the same order, without coupling: what the sections are
-held to. Populations are arrays [i, x, y, z] of the whole duct."""
+"""The same mathematics as the duct in one program, in the same order, without coupling. The tests compare the
+sections with it. Populations are arrays [i, x, y, z] of the whole duct."""
 
 import numpy as np
 
@@ -34,8 +34,8 @@ def signed_sum(f, axis):
 
 
 def pulled(f, flows):
-    """The populations that have come to each point. `flows` is None for a duct that is periodic along x, or
-    what comes in and leaves at each point of its ends."""
+    """Returns the populations that arrive at each point. `flows` is None for a duct that is periodic along x;
+    otherwise it is the inflow and the outflow at each point of the ends."""
     came = np.empty_like(f)
     for i, c in enumerate(VELOCITY):
         came[i] = np.roll(f[i], c, axis=(0, 1, 2))
@@ -77,7 +77,7 @@ def step(f, viscosity, acceleration, flows=None):
 
 
 def state(f, acceleration):
-    """Density and velocity: an array [x, y, z, 4]."""
+    """Returns density and velocity: an array [x, y, z, 4]."""
     density = f[0]
     for i in range(1, 19):
         density = density + f[i]
@@ -87,7 +87,7 @@ def state(f, acceleration):
 
 
 def simulate(shape, steps, viscosity, acceleration=0.0, noise=0.0, flows=None):
-    """Density and velocity after so many steps from rest."""
+    """Returns density and velocity after this many steps from rest."""
     f = start(shape, noise)
     for _ in range(steps):
         f = step(f, viscosity, acceleration, flows)
@@ -95,15 +95,15 @@ def simulate(shape, steps, viscosity, acceleration=0.0, noise=0.0, flows=None):
 
 
 def series(ny, nz, viscosity, acceleration, finer=1, terms=200):
-    """The velocity of a steady flow in a rectangular duct, at the points [y, z] of a lattice whose walls are
-    half a point beyond the outermost ones (White, Viscous Fluid Flow, 3-48); or at points so many times
-    finer."""
+    """Returns the velocity of a steady flow in a rectangular duct, at the points [y, z] of a lattice whose
+    walls are half a point beyond the outermost ones (White, Viscous Fluid Flow, 3-48). With `finer`, the points
+    are that many times closer."""
     a, b = ny / 2, nz / 2
     y, z = (np.arange(ny * finer) + 0.5) / finer - a, (np.arange(nz * finer) + 0.5) / finer - b
     total = np.zeros((y.size, z.size))
     for i in range(1, 2 * terms, 2):
         k = i * np.pi / (2 * a)
-        # cosh(k z) / cosh(k b) without an overflow.
+        # This is cosh(k z) / cosh(k b) without an overflow.
         ratio = (np.exp(k * (np.abs(z) - b)) + np.exp(-k * (np.abs(z) + b))) / (1 + np.exp(-2 * k * b))
         total += (-1) ** ((i - 1) // 2) / i**3 * np.outer(np.cos(k * y), 1 - ratio)
     return 16 * acceleration * a * a / (np.pi**3 * viscosity) * total

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the example with the `ligament` and the `python3` of the search path, draws its picture, says where it
-# is.
-#   demo.sh [RUN-DIRECTORY]     (by default runs/canal-<time> where it is called)
+# Runs the example with the `ligament` and the `python3` of the search path, draws its picture, and prints where
+# the picture is.
+#   demo.sh [RUN-DIRECTORY]     (by default runs/canal-<time> in the working directory)
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 run=${1:-runs/canal-$(date +%Y%m%d-%H%M%S)}

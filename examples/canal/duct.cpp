@@ -1,5 +1,6 @@
-// A section of a duct. By itself it flows until t_max, and leaves its state in a file. With `flows` and
-// `profile` joined, somebody else says for each pass of t_max what comes in and leaves at the ends of the duct.
+// A section of a duct. By itself, it flows until t_max, and writes its state to a file. If `flows` and
+// `profile` are connected, each pass of t_max gets the inflow and the outflow at the ends of the duct in a
+// message.
 #include <cmath>
 #include <exception>
 #include <fstream>
@@ -12,7 +13,7 @@ namespace {
 
 using ligament::Instance;
 
-// Everything that a section is told.
+// The settings of a section.
 struct Settings {
     double t_max, dt, noise;
     long show;
@@ -29,7 +30,7 @@ struct Settings {
           fluid(instance.get_setting_as<double>("viscosity"),
                 instance.get_setting_as<double>("acceleration", 0.0)) {}
 
-    // The number of steps of a pass.
+    // Returns the number of steps of a pass.
     long steps() const {
         const double ratio = t_max / dt;
         const long steps = std::lround(ratio);
@@ -40,7 +41,7 @@ struct Settings {
     }
 };
 
-// Throws if the numbers have left what such a fluid can do.
+// Throws if the numbers are beyond those of such a fluid.
 void check(const lattice::State &state) {
     const auto [u, v, w] = state.velocity;
     if (!(u * u + v * v + w * w < 1.0 / 3) || !(state.density > 0)) {
@@ -49,7 +50,7 @@ void check(const lattice::State &state) {
     }
 }
 
-// The mean density of each cross-section.
+// Returns the mean density of each cross-section.
 std::vector<double> profile(Section &section, const lattice::Fluid &fluid) {
     std::vector<double> densities(static_cast<std::size_t>(section.points(0)), 0.0);
     section.each_point([&](const lattice::Point &p) {
@@ -89,7 +90,7 @@ void run(Instance &instance) {
     const Settings settings(instance);
     const long steps = settings.steps();
     const bool has_ends = instance.is_connected("flows");
-    // A pass goes on where the one before has ended.
+    // A pass continues from the end of the pass before.
     while (instance.reuse_instance()) {
         double begin = 0;
         std::vector<double> flows;
@@ -131,7 +132,7 @@ int main() try {
     Instance instance({{Operator::F_INIT, {"flows"}}, {Operator::O_F, {"profile"}}});
     run(instance);
 } catch (const std::exception &error) {
-    // The instance has told the run already that it fails.
+    // The instance has reported the failure to the run already.
     std::cerr << "duct: " << error.what() << '\n';
     return 1;
 }

@@ -1,22 +1,20 @@
-"""A reach of the network of canals whose water is a lattice. It stands between the network's levels and
-discharges and the lattice's densities and masses, and speaks at the network's side as `reach.f90` does.
-
-The lattice is a distorted scale model, as hydraulic laboratories build them: one scale along the channel,
-another one across. Its density stands for the depth: a cross-section of density r has the level z0 + h (r - 1),
-where h is the mean depth at rest. So the mass of the lattice is the volume of the water, and its sound is the
-water's waves.
-"""
+"""A reach of the network of canals whose water is a lattice. It converts the network's levels and discharges to
+the lattice's densities and masses, and back. To the network it behaves like `reach.f90`. The lattice is a
+distorted scale model, like those of hydraulic laboratories: it has one scale along the channel, and another one
+across. Its density stands for the depth: a cross-section of density r has the level z0 + h (r - 1), where h is
+the mean depth at rest. So the mass of the lattice is the volume of the water, and sound waves of the lattice
+are the waves of the water."""
 
 import numpy as np
 from ligament import Instance, Message, Operator
 
 GRAVITY = 9.81
-# How much the square of the lattice's sound may differ from that of the waves of shallow water.
+# Maximum relative difference of the squared speeds of the lattice's sound and of waves of shallow water.
 SPEED_TOLERANCE = 0.05
 
 
 class Flows:
-    """What comes through the slots of a port; a message holds until the next one is due."""
+    """Returns the total inflow through the slots of a port. A message holds until the next one is due."""
 
     def __init__(self, instance, port):
         self.instance, self.port = instance, port
@@ -51,13 +49,13 @@ class Scale:
             right = self.length / (np.sqrt(3 * GRAVITY * max(self.depth, 1e-3)) * self.dt)
             raise ValueError(f"the waves of the lattice are not as fast as those in water {self.depth:.3g} m "
                              f"deep: a grid with {planes} points along x should have {right:.0f}")
-        # How much of each plane of the lattice lies in each cell.
+        # The share of each plane of the lattice in each cell.
         edges, lattice = np.arange(self.cells + 1) / self.cells, np.arange(planes + 1) / planes
         ends = np.minimum(edges[1:, None], lattice[None, 1:])
         self.shares = np.maximum(ends - np.maximum(edges[:-1, None], lattice[None, :-1]), 0) * self.cells
 
     def mass(self, flow, points):
-        """The mass in a step of a discharge, through a cross-section of so many points."""
+        """Converts a discharge to the mass in a step, through a cross-section of this many points."""
         volume_of_plane = self.width * self.depth * self.length / self.planes
         return flow * self.dt / volume_of_plane * points
 
@@ -69,7 +67,7 @@ class Scale:
 
 
 class Film:
-    """What the collector gets: levels and discharges of some frames at a time."""
+    """The record for the collector: levels and discharges, some frames at a time."""
 
     def __init__(self, instance):
         def every(name, part):
@@ -92,7 +90,7 @@ class Film:
             return
         due = min(time + interval, end) if time < end else None
         for port, frames in (("levels", self.levels), ("discharges", self.discharges)):
-            # A column is a frame, as Fortran's reaches have it.
+            # A column is a frame, as in the Fortran reaches.
             self.instance.send(port, Message(time, due, np.array(frames).T))
         self.levels, self.discharges = [], []
 
@@ -120,7 +118,7 @@ def simulate(instance):
             instance.send("flows", Message(time, due, scale.mass(flows, across)), rank)
         densities = np.concatenate([instance.receive("profile", rank).data for rank in range(ranks)])
         old, levels = levels, scale.levels(densities)
-        # What flows between two cells follows from what they hold.
+        # The flow between two cells follows from the changes of their volumes.
         gained = scale.width * scale.dx / dt * (levels - old)
         film.add(step, levels, np.concatenate([flows[:1], flows[0] - np.cumsum(gained)]))
         film.send_if_full(time + dt, t_max, film.per_film * film.per_frame * dt)

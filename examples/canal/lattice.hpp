@@ -25,15 +25,15 @@ constexpr double rest_weight = 1.0 / 3, straight_weight = 1.0 / 18, diagonal_wei
 constexpr int opposite(int i) { return i == 0 ? 0 : i % 2 == 1 ? i + 1 : i - 1; }
 constexpr double weight(int i) { return i == 0 ? rest_weight : i < 7 ? straight_weight : diagonal_weight; }
 
-// What the fluid is like, and what drives it.
+// The properties of the fluid, and the force that drives it.
 struct Fluid {
     // The rates at which the even and the odd halves of opposite populations relax.
     double even_rate, odd_rate;
     // Along x, in points per step squared.
     double acceleration;
 
-    // The kinematic viscosity is in points squared per step. With the product 3/16 of both relaxation times, a
-    // wall stands exactly half a point beyond the outermost points, whatever the viscosity.
+    // The kinematic viscosity, in points squared per step. The product of both relaxation times is 3/16, so a
+    // wall is exactly half a point beyond the outermost points, with any viscosity.
     Fluid(double viscosity, double acceleration_x) : acceleration(acceleration_x) {
         if (!(viscosity > 0)) throw std::runtime_error("viscosity must be above 0");
         const double even_time = 3 * viscosity, odd_time = 3.0 / 16 / even_time;
@@ -42,7 +42,8 @@ struct Fluid {
     }
 };
 
-// Returns a number from 0 to 1 that looks random, and that any language makes from the number of a point.
+// Returns a number from 0 to 1 that looks random. It follows from the number of a point, so any language can
+// make it.
 inline double random(std::uint64_t number) {
     return static_cast<double>(number * 2654435761u & 0xFFFFFFFFu) / 4294967296.0;
 }
@@ -60,13 +61,13 @@ struct State {
     std::array<double, 3> velocity;
 };
 
-// Ends of the duct at a block: true for its lower and upper side along an axis.
+// Ends of the duct at a block: true if the lower or upper side along an axis is an end.
 using Ends = std::array<std::array<bool, 2>, 3>;
 
 class Block {
 public:
-    // `ghosts` points lie beyond the block at each side. Where `ends` is true, there is the end of the duct: a
-    // wall along y and z; along x, a wall that lets through what `set_flows` says.
+    // `ghosts` points lie beyond the block at each side. If `ends` is true, the duct ends there: along y and z
+    // at a wall, along x at an opening with the flow of `set_flows`.
     Block(const std::array<std::size_t, 3> &points, std::size_t ghosts, const Ends &ends)
         : ghosts_(static_cast<std::ptrdiff_t>(ghosts)), ends_(ends) {
         for (std::size_t axis = 0; axis < 3; ++axis) own_.end[axis] = static_cast<std::ptrdiff_t>(points[axis]);
@@ -80,7 +81,7 @@ public:
     }
 
     const Box &own() const { return own_; }
-    // The own points, and `margin` more at each side with a neighbour.
+    // The own points, with `margin` more at each side with a neighbour.
     Box wider(std::ptrdiff_t margin) const {
         Box box = own_;
         for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -90,10 +91,10 @@ public:
         return box;
     }
 
-    // The array of a population, with its ghosts: of this step, and of the next one.
+    // The array of a population, with its ghosts: in this step, and in the next one.
     double *now(int i) { return now_.data() + static_cast<std::size_t>(i) * elements_; }
     double *next(int i) { return next_.data() + static_cast<std::size_t>(i) * elements_; }
-    // The place of a point in these arrays.
+    // The position of a point in these arrays.
     std::ptrdiff_t place(std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t z) const {
         return (x + ghosts_) * strides_[0] + (y + ghosts_) * strides_[1] + z + ghosts_;
     }
@@ -103,8 +104,8 @@ public:
         for (int i = 0; i < populations; ++i) now(i)[place(p[0], p[1], p[2])] = weight(i) * density;
     }
 
-    // What comes in at the lower end of the duct along x, and leaves at its upper end, at each point of these
-    // ends: mass per step.
+    // Sets the flow at each point of the ends of the duct along x: inward at the lower end, outward at the
+    // upper end; mass per step.
     void set_flows(double in, double out) { flows_ = {in, out}; }
 
     // Computes the next step of these points.
@@ -117,8 +118,7 @@ public:
         }
     }
     void swap() { now_.swap(next_); }
-    // Fills the ghosts beyond the ends of the duct at these points, from populations that did not come there by
-    // a step.
+    // Fills the ghosts beyond the ends of the duct at these points. Their populations do not come from a step.
     void reflect(const Box &box) {
         for (std::ptrdiff_t x = box.begin[0]; x < box.end[0]; ++x) {
             for (std::ptrdiff_t y = box.begin[1]; y < box.end[1]; ++y) {
@@ -136,7 +136,8 @@ public:
             for (std::size_t axis = 0; axis < 3; ++axis) state.velocity[axis] += velocity[i][axis] * f;
         }
         for (double &component : state.velocity) component /= state.density;
-        // The populations have had the whole acceleration of the step; the velocity is that of its middle.
+        // The populations have the full acceleration of the step; the velocity is that in the middle of the
+        // step.
         state.velocity[0] -= fluid.acceleration / 2;
         return state;
     }
@@ -155,7 +156,7 @@ private:
     void reflect_points(double *arrays, const Point &first, std::ptrdiff_t count, std::size_t axis, int inward);
 };
 
-// Pulls the populations of a row of points along z from where they come from, and collides them.
+// Moves populations to the points of a row along z from the neighbouring points, and collides them.
 inline void Block::step_row(const Fluid &fluid, const Point &first, std::ptrdiff_t count) {
     const double *from[populations];
     double *to[populations];
@@ -206,15 +207,15 @@ inline void Block::step_row(const Fluid &fluid, const Point &first, std::ptrdiff
     }
 }
 
-// A population that would come from beyond an end comes back from the point itself, where its opposite has
-// gone. It has a ghost of its own there, which nothing else reads.
+// A population from beyond an end is the point's own opposite population, reflected. It is stored in a ghost of
+// its own, which nothing else reads.
 inline void Block::reflect_row(double *arrays, const Point &first, std::ptrdiff_t z_end) {
     const auto [x, y, z] = first;
     if (ends_[2][0] && z == 0) reflect_points(arrays, {x, y, 0}, 1, 2, 1);
     if (ends_[2][1] && z_end == own_.end[2]) reflect_points(arrays, {x, y, z_end - 1}, 1, 2, -1);
     if (ends_[1][0] && y == 0) reflect_points(arrays, first, z_end - z, 1, 1);
     if (ends_[1][1] && y == own_.end[1] - 1) reflect_points(arrays, first, z_end - z, 1, -1);
-    // At its edge, the end along x has its flow, so it comes last.
+    // The ends along x come last, because at their edges they also set the flow.
     if (ends_[0][0] && x == 0) reflect_points(arrays, first, z_end - z, 0, 1);
     if (ends_[0][1] && x == own_.end[0] - 1) reflect_points(arrays, first, z_end - z, 0, -1);
 }

@@ -8,9 +8,10 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 NETWORK = HERE.parent / "canal-network"
-# Along the canal and across it. Along it, a step of the lattice's sound is a step of the network's waves.
+# Points of the lattice along the canal and across it. Along it, the lattice's sound is as fast as the network's
+# waves.
 SHAPE, SECTIONS = (40, 16, 8), 2
-# In points squared a step; the water has the slope then that Manning's formula gives at 60 m^3/s.
+# In points squared a step. At 60 m^3/s, the water then has the slope of Manning's formula.
 VISCOSITY = 0.0567
 
 

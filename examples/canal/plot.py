@@ -11,7 +11,8 @@ import numpy as np
 import yaml
 from alone import series
 
-# Of the points at which the analytic flow is drawn. It is odd, so that they are those of the lattice, too.
+# The number of points of the analytic flow for each point of the lattice. It is odd, so the points of the
+# lattice are among them.
 FINER = 9
 
 
@@ -28,7 +29,7 @@ def cross_sections(directory):
 
 
 def draw(velocity, analytic, dt, file):
-    """Writes the picture. Points of 1 mm; `velocity` [y, z] and `analytic` in points a step of `dt` s."""
+    """Writes the picture. A point is 1 mm; `velocity` [y, z] and `analytic` are in points a step of `dt` s."""
     speed, expected = velocity / dt, analytic / dt
     (ny, nz), (fine_y, fine_z) = speed.shape, expected.shape
     y, z = np.arange(ny) + 0.5, np.arange(nz) + 0.5

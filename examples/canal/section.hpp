@@ -8,17 +8,17 @@
 
 #include "lattice.hpp"
 
-// How a section exchanges its ghosts.
+// The exchange of a section's ghosts.
 struct Exchange {
-    // The width of the ghosts, and with it the number of steps between two exchanges.
+    // The width of the ghosts, which is also the number of steps between two exchanges.
     std::size_t ghosts;
-    // True: the points that neighbours need are computed first, and the others while their numbers travel.
+    // If true, the points that neighbours need are computed first, and the others during the exchange.
     bool overlap;
 };
 
 class Section {
 public:
-    // `closed` says that the duct has ends along x; otherwise it is periodic there, and the model says so.
+    // If `closed`, the duct has ends along x; otherwise it is periodic there, as the model must say.
     Section(ligament::Instance &instance, const Exchange &exchange, bool closed)
         : domain_(instance),
           exchange_(exchange),
@@ -26,8 +26,8 @@ public:
           shape_(domain_.shape()),
           block_(points(domain_), exchange.ghosts, ends(domain_, closed)) {
         if (exchange_.ghosts < 1) throw std::runtime_error("ghosts must be 1 or more");
-        // With ghosts of one point, a population is needed only where it goes to. Wider ghosts take part in
-        // steps by themselves, and need all of them.
+        // With ghosts of one point, the exchange sends a population only in its direction. Wider ghosts take
+        // part in steps, and need all populations.
         const bool all = exchange_.ghosts > 1;
         for (int i = all ? 0 : 1; i < lattice::populations; ++i) {
             populations_.push_back(i);
@@ -39,7 +39,7 @@ public:
 
     ligament::Domain &domain() { return domain_; }
     lattice::Block &block() { return block_; }
-    // Calls a function with each point.
+    // Calls a function for each point.
     template <class Function>
     void each_point(Function function) const {
         for (std::ptrdiff_t x = 0; x < points(0); ++x) {
@@ -51,7 +51,7 @@ public:
     // The number of points of the section along an axis.
     std::ptrdiff_t points(std::size_t axis) const { return block_.own().end[axis]; }
 
-    // Starts at rest. The density is 1, and differs from that by up to half of `noise`, from point to point.
+    // Starts at rest. The density of a point is 1, plus or minus up to half of `noise`.
     void start(double time, double noise) {
         each_point([&](const lattice::Point &p) {
             std::uint64_t number = 0;
@@ -72,7 +72,8 @@ public:
         renew_ghosts();
     }
 
-    // What comes in at the lower end of the duct and leaves at its upper end from now on: mass per step.
+    // Sets the inflow at the lower end of the duct and the outflow at its upper end, from now on: mass per
+    // step.
     void set_flows(double in, double out) {
         const double points_of_end = static_cast<double>(shape_[1] * shape_[2]);
         block_.set_flows(in / points_of_end, out / points_of_end);
@@ -119,15 +120,15 @@ private:
     // The populations that are exchanged, and their fields.
     std::vector<int> populations_;
     std::vector<ligament::Field> fields_;
-    // How many points deep the ghosts are valid.
+    // Number of layers of ghosts that are valid.
     std::ptrdiff_t valid_ = 0;
 
-    // The ghost before the first point along an axis, of the population that comes from there.
+    // Returns the ghost before the first point along an axis, from which the population comes.
     double *ghost_before(std::size_t axis) {
         const auto *c = lattice::velocity[1 + 2 * axis];
         return block_.now(static_cast<int>(1 + 2 * axis)) + block_.place(-c[0], -c[1], -c[2]);
     }
-    // Throws if the grid goes on where the duct has an end, or the reverse.
+    // Throws if the grid goes on at an end of the duct, or ends where the duct goes on.
     void check_edge(std::size_t axis, bool goes_on) const {
         const bool is_end = block_.wider(1).begin[axis] == 0;
         if (is_end != goes_on) return;
@@ -158,13 +159,13 @@ private:
         return ends;
     }
 
-    // After an exchange, ghosts that take part in steps need what their walls reflect.
+    // After an exchange, ghosts that take part in steps need the reflections of their walls.
     void renew_ghosts() {
         valid_ = static_cast<std::ptrdiff_t>(exchange_.ghosts);
         if (margin() > 0) block_.reflect(block_.wider(margin()));
     }
 
-    // Takes from a box the layers that neighbours need.
+    // Removes the layers that neighbours need from a box.
     std::vector<lattice::Box> layers(lattice::Box &inner) const {
         std::vector<lattice::Box> found;
         const lattice::Box wider = block_.wider(1), own = block_.own();
@@ -185,7 +186,7 @@ private:
     }
 };
 
-// The speed of the water as a field that others may look at, in points a step.
+// The speed of the water as a field for viewers, in points a step.
 class Speed {
 public:
     explicit Speed(Section &section)
@@ -193,7 +194,7 @@ public:
           values_(section.domain().elements(1)),
           field_(section.domain().add_field("speed", values_.data(), 1)) {}
 
-    // Shows the speed at a time. All sections do so at the same times.
+    // Publishes the speed at a time. All sections do so at the same times.
     void show(const lattice::Fluid &fluid, double time) {
         const std::ptrdiff_t row = section_.points(2) + 2, plane = row * (section_.points(1) + 2);
         section_.each_point([&](const lattice::Point &p) {

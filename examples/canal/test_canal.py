@@ -1,5 +1,5 @@
-"""A duct in sections is that of one program to the last bit, it flows as it should, and as a reach of the
-network of canals it loses no water."""
+"""A duct in sections equals that of one program to the last bit; its flow is right; as a reach of the network
+of canals, it loses no water."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ MODEL = HERE / "canal.ymmsl"
 NETWORK = HERE.parent / "canal-network"
 # A run that is short, and begins with noise, so that a wrong ghost changes a number.
 SHAPE, STEPS, NOISE, VISCOSITY, ACCELERATION = (17, 9, 8), 7, 0.01, 0.05, 2e-4
-# How much more than its own error the lattice may differ from the analytic flow.
+# Maximum difference of the lattice from the analytic flow, as a part of the largest velocity.
 PROFILE_TOLERANCE = 0.003
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True,
          "timeout": 300}
@@ -30,7 +30,7 @@ def built():
 
 
 def run(directory, model, settings=()):
-    """Runs a model that is given as a mapping."""
+    """Runs a model that is a mapping."""
     directory.mkdir(exist_ok=True)
     file = directory / "model.ymmsl"
     file.write_text(yaml.safe_dump(model, sort_keys=False))
@@ -40,7 +40,7 @@ def run(directory, model, settings=()):
 
 
 def duct(shape=SHAPE, blocks=(1, 1, 1), ranks=0, periodic="x"):
-    """The example's model with another grid, in instances, or in so many ranks of one instance."""
+    """Returns the example's model with another grid, in instances, or in this many ranks of one instance."""
     model = yaml.safe_load(MODEL.read_text())
     model["programs"]["duct"]["executable"] = str(HERE / "build/duct")
     grid = {"shape": list(shape), "blocks": list(blocks), "periodic": periodic}
@@ -51,7 +51,7 @@ def duct(shape=SHAPE, blocks=(1, 1, 1), ranks=0, periodic="x"):
 
 
 def flow(directory, shape, blocks):
-    """Density and velocity of the whole duct, put together from the files of all sections."""
+    """Returns density and velocity of the whole duct, from the files of all sections."""
     whole = np.full((*shape, 4), np.nan)
     ends = [[points * i // count for i in range(count + 1)] for points, count in zip(shape, blocks)]
     for number, place in enumerate(np.ndindex(*blocks)):
@@ -96,7 +96,7 @@ def test_half_the_spacing_gives_a_quarter_of_the_error():
     errors = []
     for finer in (1, 2):
         ny, nz = 8 * finer, 4 * finer
-        # As slow that only the spacing matters.
+        # A flow so slow that only the spacing matters.
         acceleration = 1e-6 / finer**3
         found = simulate((1, ny, nz), 300 * finer**2, 0.1, acceleration)[0, :, :, 1]
         expected = series(ny, nz, 0.1, acceleration)
@@ -141,7 +141,7 @@ def test_what_flows_through_the_ends_is_what_somebody_else_says(tmp_path):
 
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory):
-    """What the collector has of half a day: with a lattice as upper canal, and without."""
+    """Returns what the collector has after half a day: with a lattice as upper canal, and without."""
     found = []
     for name, model in (("lattice", network.model()),
                         ("reach", NETWORK / "canal_network.ymmsl")):
@@ -165,7 +165,7 @@ def test_a_lattice_in_the_network_of_canals_loses_no_water(networks):
     assert after == pytest.approx(before + above - below, rel=1e-12)
     assert above == reaches["river.balance"][3]
     assert below == pytest.approx(reaches["north.balance"][2] + reaches["south.balance"][2], rel=1e-12)
-    # The collector's levels hold the same volume, and so do the discharges at the ends of its cells.
+    # The collector's levels and discharges must describe the same volume.
     settings = yaml.safe_load((NETWORK / "canal_network.ymmsl").read_text())["settings"]
     bed = (settings["upper.bed_above"] + settings["upper.bed_below"]) / 2
     volume = settings["upper.width"] * settings["dx"] * (reaches["upper.levels"][-1] - bed).sum()
@@ -214,7 +214,7 @@ def test_a_lattice_whose_waves_are_too_fast_is_refused(tmp_path):
 
 
 def commands():
-    """What the page says to type."""
+    """Returns the commands of the README."""
     blocks = (HERE / "README.md").read_text().split("```\n")[1::2]
     begins = ("make ", "ligament run ", "python3 ", "./demo.sh")
     return [line for block in blocks for line in block.splitlines() if line.startswith(begins)]
@@ -231,7 +231,7 @@ def test_the_folders_alone_are_enough_for_what_the_page_says_to_type(tmp_path):
     assert len(commands()) == 7
     for line in commands():
         if line == "make demo EXAMPLE=canal":
-            continue  # from the root of the repository
+            continue  # a command for the root of the repository
         done = subprocess.run(["bash", "-c", line], **shell)
         assert done.returncode == 0, line + "\n" + done.stdout + done.stderr
     [picture] = tmp_path.rglob("runs/**/canal.png")

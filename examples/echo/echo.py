@@ -7,12 +7,12 @@ import numpy
 
 from ligament import grid
 
-# Where the middle of the ball, the source and the microphone are: in parts of the room along each axis.
+# Positions of the middle of the ball, the source and the microphone, in parts of the room along each axis.
 BALL, SOURCE, MICROPHONE = (0.7, 0.5, 0.5), (0.25, 0.5, 0.5), (0.25, 0.375, 0.5)
 
 
 def point(block, place):
-    """The point of a block at a place of the room; None if the point is another block's."""
+    """Returns the point of a block at a position in the room; None if another block has the point."""
     points = [int(part * length) for part, length in zip(place, block.shape)]
     if all(axis.start <= one < axis.stop for one, axis in zip(points, block.range)):
         return tuple(one - axis.start for one, axis in zip(points, block.range))
@@ -20,7 +20,7 @@ def point(block, place):
 
 
 class Ball:
-    """A ball without pressure on its surface, so that sound comes back from it upside down."""
+    """A ball with no excess pressure on its surface, so that it reflects sound with the opposite sign."""
 
     parameters = {
         "radius": {"default": 0.5, "min": 0, "unit": "m", "steerable": True},

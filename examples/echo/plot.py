@@ -1,4 +1,4 @@
-"""Draws what the microphone of a run hears, and what it would hear without the ball: plot.py RUN PICTURE"""
+"""Draws the signal of a run's microphone, and the same without the ball: plot.py RUN PICTURE"""
 
 import sys
 from pathlib import Path

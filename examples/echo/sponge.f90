@@ -1,5 +1,5 @@
-! The module "sponge": walls that swallow most of the sound. Near the edges of the room, the rate of change
-! loses a part in each step. The loops are those of a program that knew of no blocks.
+! The module "sponge": walls that absorb most of the sound. Near the edges of the room, the rate of change is
+! reduced in each step. The loops are those of a program without blocks.
 subroutine soak(v, n, first, whole, depth, loss)
    implicit none
    integer, intent(in) :: n(3), first(3), whole(3), depth

@@ -1,4 +1,4 @@
-"""The echo in blocks equals the mathematics in one program bit for bit, and it comes back when it should."""
+"""The echo in blocks equals the mathematics in one program bit for bit, and returns at the right time."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def modules():
 
 
 def run(directory, model):
-    """Runs a model that stands beside the example's files. Returns its run directory."""
+    """Runs a model beside the example's files. Returns its run directory."""
     file = HERE / f"{directory.name}.tmp.ymmsl"
     file.write_text(model)
     try:

@@ -1,5 +1,4 @@
-// The module "wave": sound in air. Its fields are the pressure u above that of the room, and the pressure's
-// rate of change v.
+// The module "wave": sound in air. Its fields are the excess pressure u, and its rate of change v.
 #include <ligament_module.h>
 
 const char *ligament_module(void) {

@@ -528,7 +528,7 @@ def test_an_agent_that_is_killed_does_not_take_the_name_of_its_files_with_it(spr
     assert f"stays on {os.uname().nodename} in {home}" in run.record()["reason"], run.text()
 
 
-# ---- whoever talks nonsense to the socket at which an agent's own instances register
+# ---- malformed data at the socket at which an agent's own instances register
 def agent_socket(process):
     """Returns the path of the socket at which a process listens, as the kernel shows it."""
     inodes = set()

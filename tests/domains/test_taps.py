@@ -1,5 +1,5 @@
-"""What ports send in another domain is shown to whoever looks where the run was begun, as it was sent; and
-where nobody looks any more, nothing is left of it."""
+"""A viewer on the machine of the head gets the values of ports in another domain unchanged. After the viewer
+has gone, its memory is freed in both domains."""
 
 import json
 import signal
@@ -40,7 +40,7 @@ class Shown:
         (self.path / word).touch()
 
     def boxes(self):
-        """How many boxes of taps the instance and its agent have in memory."""
+        """Returns the number of boxes of taps that the instance and its agent have in memory."""
         pids = [self.run.processes[1].pid]
         pids += [one["pid"] for one in json.loads(subprocess.run(
             [self.ligament, "status", self.run.directory, "--json"], check=True, capture_output=True, text=True,

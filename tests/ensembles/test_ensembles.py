@@ -104,7 +104,7 @@ class Study:
     def __init__(self, done, directory):
         self.status, self.text = done.returncode, done.stdout
         self.record = json.loads((directory / "run.json").read_text())
-        # Of a run that ends at once there may be none.
+        # A run that ends at once may have none.
         read = directory / "instances/reader/output.log"
         self.read = read.read_text() if read.exists() else ""
         self.here = directory / "instances/study/workdir"

@@ -1,4 +1,5 @@
-"""Signals: at its clock c, a receiver has the sender's value of the time c less the delay."""
+"""Signals: at its clock c, a receiver reads the value that the sender had at c minus the delay of the
+conduit."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""A block of the wave of `wave_model.py`. Settings: the width of ghosts, the order of the arrays, true for
-`begin` and `end` in place of `exchange`, the number of steps, and the folder for the results."""
+"""A block of the wave of `wave_model.py`. Settings: the width of ghosts, the order of the arrays, true to call
+`begin` and `end` instead of `exchange`, the number of steps, and the folder for the results."""
 
 import os
 import sys
@@ -27,7 +27,7 @@ while instance.reuse_instance():
         else:
             domain.exchange(float(number), u, v)
         domain.publish(u)
-        # Beyond open edges, the ghosts stay 0. A wide ghost is enough for as many steps as it is deep.
+        # Beyond open edges, the ghosts stay 0. Ghosts that are n points wide last for n steps.
         inner_u, inner_v = u, v
         for left in range(ghosts, 0, -1):
             inner_u, inner_v = wave.step(inner_u, inner_v, left)

@@ -1,4 +1,4 @@
-"""Grids that cannot be, and blocks that do not do the same, are errors that name what is wrong."""
+"""Impossible grids, and blocks that make different calls, are errors that name the cause."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The program and the model of the guide to grids run as they stand there."""
+"""The program and the model of the guide to grids run as the guide has them."""
 
 import re
 import subprocess
@@ -34,7 +34,7 @@ def test_the_guide_s_program_runs_in_the_guide_s_model(ligament, tmp_path, made)
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     assert done.returncode == 0, done.stdout
     outputs = sorted((tmp_path / "run/instances").glob("plate*/output.log"))
-    # The sum of a constant field that spreads evenly stays, up to rounding at each step.
+    # The sum of the field stays constant, up to rounding at each step.
     totals = [float(path.read_text().split()[1]) for path in outputs]
     assert len(totals) == 4 and len(set(totals)) == 1
     assert abs(totals[0] - 256 * 128) < 1e-6

@@ -1,4 +1,4 @@
-"""Pictures of a whole grid: all blocks of each are of one model time, and the run never waits for a viewer."""
+"""All blocks of a picture of a grid have one model time, and the run never waits for a viewer."""
 
 import json
 import signal
@@ -106,7 +106,7 @@ def test_surfaces_of_blocks_close_and_are_those_of_one_block(grid, ligament, pyt
     assert numpy.abs(numpy.linalg.norm(points - middle, axis=1) - 4.5).max() < 0.06
     one_points, one_triangles, _ = pictures.mesh(alone.path / "w.vtp")
     assert pictures.corners(points, triangles) == pictures.corners(one_points, one_triangles)
-    # Two levels in one file; and words for one that is beyond the data.
+    # Two levels are in one file; a level beyond the data is reported.
     grid.tap("wave.w", "--level", 3, "--level", 4.5, "--save", "two.vtp")
     both, _, levels = pictures.mesh(tmp_path / "two.vtp")
     assert len(both) > len(points) and set(levels) == {3, 4.5}
@@ -129,7 +129,8 @@ def test_values_are_saved_for_vtk_block_by_block(grid, python_program, tmp_path)
     assert 'WholeExtent="0 13 0 12 0 11"' in head and head.count("<Piece ") == 6 and "TimeValue" in head
     grid.tap("wave.w", "--save", "w.npy")
     assert numpy.array_equal(numpy.load(tmp_path / "w.npy"), expected)
-    # One block is a port like others; the other one's files are counted.
+    # A block has a port like any other, and its values can be saved; the test counts the files of the other
+    # block.
     told = json.loads(grid.tap("wave[1][0][2].w", "--once", "--json"))
     assert told["value"]["array"]["shape"] == [7, 13, 4]
     viewer = grid.watch("wave.u", "--save", "u-{n}.npy", "--every", 0)
@@ -160,7 +161,7 @@ def test_what_cannot_be_shown_is_said(grid, python_program):
     ]:
         told = " ".join(grid.tap(*words, status=2).split())
         assert why in told, told
-    # Each block has a point that is no number; the next block's is among this one's ghosts.
+    # Each block has a NaN; the neighbour's NaN is in a ghost of this block.
     told = json.loads(grid.tap("wave.w", "--level", 4.5, "--once", "--json"))
     assert told["levels"][0]["nan"] == 3
 

@@ -11,7 +11,7 @@ import wave_model as wave
 from compilers import ROOT, compiled, compiled_fortran
 
 HERE = Path(__file__).parent
-# The numbers are those of NumPy only if no product is kept with more digits for the sum that follows.
+# Without contraction, the numbers equal NumPy's: no product has more digits for the sum that follows.
 EXACT = ["-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
 MODEL = """ymmsl_version: v0.2
 models:
@@ -66,7 +66,7 @@ def model(command, out, shape, blocks, edges, ghosts=1, steps=6, order="C", spli
 
 
 def assembled(out, shape, number):
-    """The whole fields, put together from the files of all blocks."""
+    """Returns the whole fields, from the files of all blocks."""
     fields, totals = [numpy.full(shape, numpy.nan), numpy.full(shape, numpy.nan, "float32")], []
     for block in range(number):
         with open(out / f"{block}.bin", "rb") as file:
@@ -123,8 +123,8 @@ def test_a_wave_in_blocks_is_that_of_one_process(run, command, tmp_path, languag
     assert done.status == 0, done.text
     steps = more.get("steps", 6)
     expected = wave.alone(shape, edges, steps)
-    # Wide ghosts beyond an edge take part in the steps between two exchanges. They are not those of the wave in
-    # one process then, except beyond periodic edges. What differs has come a point nearer with each step.
+    # Wide ghosts beyond an edge take part in the steps between two exchanges. So, except beyond periodic edges,
+    # they differ from the wave in one process, and the difference spreads by one point with each step.
     differs = [edge != "periodic" and more.get("ghosts", 1) > 1 for edge in edges]
     inner = tuple(slice(steps, -steps) if one else slice(None) for one in differs)
     fields, totals = assembled(tmp_path, shape, math.prod(blocks))

@@ -1,16 +1,17 @@
 """A wave on a grid: a code of one process, and the same code for one block. Both use all neighbours of a point,
-those at corners too, so that a wrong ghost changes a number."""
+also those at corners, so that a wrong ghost changes a number."""
 
 import itertools
 
 import numpy
 
-# How the ghosts beyond the edges of a whole grid are made, by the kind of edge.
+# The method for the ghosts beyond the edges of a whole grid, by the kind of edge.
 PAD = {"periodic": "wrap", "mirrored": "symmetric", "open": "constant"}
 
 
 def begin(shape):
-    """The two fields at time 0: whole grids of numbers that look random, and that any language makes."""
+    """Returns the two fields at time 0: whole grids of numbers that look random, but can be computed in any
+    language."""
     place = numpy.arange(numpy.prod(shape), dtype="uint64").reshape(shape)
     u = (place * numpy.uint64(2654435761) & numpy.uint64(0xFFFFFFFF)) / 4294967296.0 - 0.5
     v = (place * numpy.uint64(40503) + numpy.uint64(7) & numpy.uint64(0xFFFF)) / 65536.0 - 0.5

@@ -58,8 +58,8 @@ class Walker(Submodel):
     def initialise(self, instance):
         self.step = 0
     def is_done(self):
-        # Both end after the same step: whoever sees `go` first says after which, and the other is a step away
-        # at most.
+        # Both end after the same step: the first one to see `go` sets the step, and the other is at most one
+        # step away.
         if Walker.last is None and os.path.exists(os.path.join(HERE, "go")):
             Walker.last = self.step + 2
         return Walker.last is not None and self.step >= Walker.last

@@ -1,4 +1,4 @@
-"""The surface of a grid that runs is seen in the page, and the run does not wait for whoever looks."""
+"""The page shows the surface of a running grid, and the run never waits for a viewer."""
 
 import json
 import socket
@@ -101,7 +101,7 @@ def test_viewers_that_stall_hold_up_neither_the_run_nor_each_other(ball):
     view = ball.view()
     asker = Asker(view)
     session = asker.opens()
-    # One asks for a picture and never reads it; it asks for what is as large as the server gives.
+    # One viewer asks for the largest pictures and never reads the answers.
     stalled = socket.create_connection(("127.0.0.1", asker.port))
     lines = [f"GET /api/surface?grid=ball&field=u&level=2.5&has={{}} HTTP/1.1\r\nHost: 127.0.0.1:{asker.port}"]
     lines += [f"{name}: {value}" for name, value in session.items()]
@@ -149,7 +149,7 @@ def test_the_place_of_an_old_level_is_free_for_a_new_one(ball):
     session = asker.opens()
     for level in range(12):
         until = time.monotonic() + LIMIT
-        # A level that nobody asks for any more gives way after 3 s.
+        # A level that is no longer requested is dropped after 3 s.
         while True:
             status, head, _ = asks(asker, session, level=level / 2)
             if "picture" in head:

@@ -1,5 +1,5 @@
-"""The page of a large run: parts that are out of sight are not drawn again, and are right whenever they are
-seen."""
+"""The page of a large run: parts out of sight are not drawn again, and are up to date when they come into
+sight."""
 
 import time
 

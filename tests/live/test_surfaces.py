@@ -14,7 +14,7 @@ CORNERS = """(() => {
   const { positions, triangles } = document.querySelector(".surface canvas").mesh;
   return [...triangles].flatMap((i) => [...positions.subarray(3 * i, 3 * i + 3)]);
 })()"""
-# Of the drawing: the number of pixels of a surface, and a sum that any change of the drawing changes.
+# The number of pixels of a drawn surface, and a checksum that any change of the drawing changes.
 PIXELS = """(() => {
   const canvas = document.querySelector(".surface canvas"), gl = canvas.getContext("webgl2");
   const pixels = new Uint8Array(4 * canvas.width * canvas.height);

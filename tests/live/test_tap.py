@@ -1,4 +1,4 @@
-"""Taps: what ports send is shown as it was sent, to whoever looks, and the run does not notice."""
+"""Taps show values exactly as ports have sent them, and do not disturb the run."""
 
 import http.client
 import json
@@ -77,7 +77,7 @@ def test_a_part_of_a_value_is_what_numpy_would_take(shown):
     counts, edges = np.histogram(whole(at)[1:], 3)
     assert (value["counts"], value["least"], value["greatest"], value["others"]) == (counts.tolist(), edges[0],
                                                                                      edges[-1], 0)
-    # Of an array whose first index runs fastest.
+    # The array's first index runs fastest.
     _, value, _ = tap(shown, "field.hidden", "--slice", "::2, 1")
     assert array(value).tolist() == np.arange(6).reshape(2, 3).T[::2, 1].tolist()
     at, value, _ = tap(shown, "field.tree", "--key", "inner", "--key", "u", "--slice", "1:3")

@@ -1,6 +1,5 @@
-"""Modules that Python packages bring as entry points: found by `check` and `run` as by MUSCLE 3's `ymmsl`,
-first of all; and
-what is said of those that cannot be had."""
+"""Modules that Python packages bring as entry points: `check` and `run` find them before all others, as MUSCLE
+3's `ymmsl` does; errors for modules that cannot be loaded."""
 
 import os
 import subprocess

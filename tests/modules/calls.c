@@ -1,4 +1,4 @@
-// A module that calls each function of a block that others do not call, and compares the results. Its grid has
+// A module that calls the functions of a block that no other test calls, and compares the results. Its grid has
 // two blocks along x, which begin at 0 and 8.
 #include <ligament_module.h>
 

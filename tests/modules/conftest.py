@@ -9,7 +9,7 @@ import pytest
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
-# The numbers are those of NumPy only if no product is kept with more digits for the sum that follows.
+# Without contraction, the numbers equal NumPy's: no product has more digits for the sum that follows.
 FLAGS = ["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
 MODEL = """ymmsl_version: v0.2
 models:

@@ -1,4 +1,4 @@
-! A module that takes a part of the height of a wave away in each step.
+! A module that reduces the height of a wave in each step.
 module damping
    use ligament_modules
    implicit none

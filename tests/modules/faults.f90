@@ -1,4 +1,4 @@
-! Functions that do not do what they declare. The tests put the declaration of one of them in its place.
+! Functions that break their declarations. Each test chooses one function and its declaration.
 module faults
    use ligament_modules
    implicit none

@@ -1,5 +1,5 @@
-"""The driver program of the tests: modules in C and Fortran, whose folder is its first argument, and two
-classes."""
+"""The driver program of the tests. Its modules are in C and Fortran, in the folder of its first argument, and
+in two Python classes."""
 
 import sys
 
@@ -9,7 +9,7 @@ from ligament import grid
 
 
 class Source:
-    """Lifts one point of the grid in each step."""
+    """Raises the field at one point of the grid in each step."""
 
     parameters = {"amplitude": {"default": 0.25, "unit": "m", "steerable": True}}
     functions = {"lift": {"bin": "prestep", "reads": {"u": "interior"}, "writes": {"u": "interior"}}}
@@ -21,7 +21,7 @@ class Source:
 
 
 class Record:
-    """Keeps what the block has after each step, and the sum of all blocks."""
+    """Records the field of the block after each step, and the sum over all blocks."""
 
     functions = {"record": {"bin": "analysis", "reads": {"u": "interior", "v": "interior"}}}
 

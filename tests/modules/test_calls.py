@@ -1,4 +1,4 @@
-"""The functions of a block in C and Fortran give what the model and the other blocks have."""
+"""The functions of a block in C and Fortran agree with the model and with the other blocks."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The driver's plan, its parameters, steering, and modules that cannot be used."""
+"""The driver's plan, parameters and steering; modules that cannot be used."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ class Counter:
         block.interior("u")[...] += block.parameter("gain")
         with open("steps.txt", "a") as file:
             print(block.step, block.parameter("gain"), file=file)
-        # From the 20th step on, the test says how long the run lasts.
+        # From the 20th step on, the test sets the end of the run.
         if block.step > 20 and not (Path(__file__).parent / "go").exists():
             time.sleep(0.02)
 
@@ -118,7 +118,7 @@ def test_a_parameter_is_steered_in_all_blocks_in_the_same_step(ligament, model, 
     tables = [path.read_text() for path in first.rglob("steps.txt")]
     assert len(tables) == 4 and len(set(tables)) == 1
     steps = [line.split() for line in tables[0].splitlines()]
-    # A step n begins at the time n - 1.
+    # Step n begins at the time n - 1.
     assert {value for step, value in steps if int(step) - 1 < at} == {"0.5"}
     assert {value for step, value in steps if int(step) - 1 >= at} == {"1.5"}
 

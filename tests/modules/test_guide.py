@@ -1,4 +1,4 @@
-"""The programs and the model of the guide to modules are built and run as they stand there."""
+"""The programs and the model of the guide to modules are built and run as the guide has them."""
 
 import os
 import re

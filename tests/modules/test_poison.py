@@ -1,4 +1,4 @@
-"""Each kind of wrong declaration is found out, in each language."""
+"""Each kind of wrong declaration is an error, in each language."""
 
 import re
 import sys
@@ -11,8 +11,8 @@ PYTHON_DRIVER = "import sys\nfrom ligament import grid\ngrid.run(['{}'], sys.arg
 READS_BOTH = "reads: {u: interior}, writes: {v: interior}"
 READS_U = "reads: {u: interior}"
 WRITES_V = "writes: {v: interior}"
-# For each function: what it declares, whether it is found out by marks only, and what is said. An @ stands for
-# a digit, since both blocks have the fault.
+# For each function: its declaration, true if only marks reveal the fault, and the error. An @ stands for a
+# digit, since both blocks have the fault.
 KINDS = {
     "neighbours": (READS_BOTH, True, 'reads the ghosts of the field "u", and declares that it reads its inter'),
     "gap": (WRITES_V, True, 'has not written it in its interior (point [@, 3] of the grid\'s)'),

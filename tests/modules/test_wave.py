@@ -21,7 +21,7 @@ def folder(shared_object, tmp_path_factory):
 
 
 def assembled(directory):
-    """The whole fields, put together from the files of all blocks, and the sum that each block has."""
+    """Returns the whole fields, from the files of all blocks, and the sum that each block has."""
     u, v, sums = numpy.full(SHAPE, numpy.nan), numpy.full(SHAPE, numpy.nan), []
     for path in directory.rglob("state*.npz"):
         state = numpy.load(path)

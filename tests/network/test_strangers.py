@@ -1,4 +1,4 @@
-"""The data that a stranger without a key gets from a run: nothing, neither by listening nor by sending."""
+"""A stranger without the run's key learns nothing from a run, neither by listening nor by sending."""
 
 import base64
 import json
@@ -34,8 +34,7 @@ class Capture:
     def bytes(self):
         """Ends the recording, and returns the bytes of the file. tcpdump drops the packets that it has not
         handled when it is ended. So the test sends a last packet over the link, and waits for it."""
-        # What tcpdump has not come to when it is ended, it drops: a last packet goes over the link, and is
-        # waited for.
+        # tcpdump handles packets in order, so when it has the last one, it has all.
         until = time.monotonic() + 120
         while LAST_PACKET not in self.file.read_bytes():
             assert time.monotonic() < until and self.process.poll() is None, "tcpdump sees no last packet"

@@ -1,7 +1,7 @@
-// The C side of Ligament's Fortran binding: takes Fortran's descriptors of arrays (ISO_Fortran_binding.h, any
-// type, rank and stride) and texts (not ended by a NUL), and calls the C interface. Compiled by the user's own
-// C compiler, whose descriptors are those of the Fortran compiler beside it. Functions begin with lf_;
-// parts/calls.f90 declares them.
+// The C side of Ligament's Fortran binding. It takes Fortran's descriptors of arrays (ISO_Fortran_binding.h,
+// any type, rank and stride) and texts (without a NUL at the end), and calls the C interface. The user's own C
+// compiler compiles it, because its descriptors are those of the Fortran compiler beside it. Functions begin
+// with lf_; parts/calls.f90 declares them.
 #include <ISO_Fortran_binding.h>
 #include <inttypes.h>
 #include <ligament.h>
@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What is passed for a slot that is not given.
+// The slot if the caller gives none.
 #define NO_SLOT INT64_MIN
-// A misuse after which nothing may be written to `errmsg`: a text was given where a type(*) is. gfortran then
-// passes the text's length as that of the next text among the arguments.
+// A misuse after which nothing may be written to `errmsg`: a text was passed where the argument is a type(*).
+// gfortran then passes the text's length as that of the next text among the arguments.
 #define TEXT_AMONG_ARRAYS (-1)
 #define NAME_SIZE 256
 #define ORIGIN_SIZE 64
 
-// A value of Fortran's: what keeps it alive (a message, or a value that was built), itself, and for error texts
-// the port that it came from, padded with blanks. `edition` is below 0 for what was built itself, and for a
-// message's own value; what is inside becomes stale when what was built is changed.
+// A value in Fortran: the key of its owner (a message, or a value that was built), the value itself, and, for
+// error texts, the port that it came from, padded with blanks. `edition` is below 0 for a value that was built,
+// and for a message's own value. A part of a built value becomes stale when the built value is changed.
 typedef struct {
     int64_t key;
     const lig_value *value;
@@ -31,7 +31,7 @@ typedef struct {
     char port[ORIGIN_SIZE];
 } lf_ref;
 
-// How to send; the instance is its key. parts/calls.f90 has the same.
+// The options of a send. `instance` is the key of the instance. parts/calls.f90 has the same type.
 typedef struct {
     const lf_ref *settings;
     int64_t instance, slot;
@@ -41,7 +41,7 @@ typedef struct {
     bool has_next_timestamp, is_unsigned;
 } lf_sending;
 
-// How to receive.
+// The options of a receive.
 typedef struct {
     int64_t instance, slot;
     double timeout;

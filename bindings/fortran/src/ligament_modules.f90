@@ -19,9 +19,9 @@ module ligament_modules
    public :: block_fail, module_text
    public :: c_int, c_double, c_float, c_ptr
 
-   ! The types of elements that arrays can have here: those of lig_dtype.
+   ! The element types that arrays can have here, as in lig_dtype.
    integer(c_int32_t), parameter :: FLOAT32 = 10, FLOAT64 = 11
-   ! The order of memory in which an array of Fortran lies: that of lig_order.
+   ! The order in memory of a Fortran array, as in lig_order.
    integer(c_int32_t), parameter :: COLUMN_MAJOR = 1
 
    ! A block during the call of a function. `begin` and `end` count from 0: `end` is the point after the last.
@@ -104,7 +104,7 @@ module ligament_modules
       module procedure field_single_1, field_single_2, field_single_3
    end interface
 
-   ! The declaration, which stays where it is.
+   ! The declaration. It stays at one address, since C keeps a pointer to it.
    character(kind=c_char), allocatable, target, save :: declaration(:)
 
 contains
@@ -148,7 +148,7 @@ contains
       value = call(c_loc(block), c_text(name)) /= 0
    end function
 
-   ! The exact sum of the numbers that all blocks give, rounded once. `ierr` is 0 if all is well.
+   ! The exact sum of the numbers that all blocks give, rounded once. `ierr` is 0 after success.
    subroutine block_sum(block, numbers, total, ierr)
       type(lig_block), intent(in), target :: block
       real(c_double), intent(in) :: numbers(:)
@@ -267,7 +267,7 @@ contains
       array(1 - field%ghosts:, 1 - field%ghosts:, 1 - field%ghosts:) => all
    end subroutine
 
-   ! True if a field is there that has this rank and type of elements (`kind`), and lies in Fortran's order.
+   ! True if there is a field with this rank and type of elements (`kind`) in Fortran's order.
    function found(block, name, kind, field) result(is_there)
       type(lig_block), intent(in), target :: block
       character(len=*), intent(in) :: name

@@ -3,7 +3,7 @@
 ! docs/guides/mpi.md.
 !
 ! Rank 0 speaks for all. The procedures here are collective: all ranks call them together, and all get the same
-! status and text. Everything else is rank 0's, through the component `root`:
+! status and text. Only rank 0 may do anything else, through the component `root`:
 !
 !     type(ligament_mpi_instance) :: all
 !     all = ligament_mpi_instance([ligament_port(LIGAMENT_F_INIT, 'start'), ligament_port(LIGAMENT_O_F, 'end')])
@@ -23,7 +23,7 @@ module ligament_mpi
    private
    public :: ligament_mpi_instance
 
-   ! Letters of an error text.
+   ! Maximum length of an error text, in characters.
    integer, parameter :: text_length = 1023
    ! The collective calls, as ligament_mpi.h numbers them.
    integer(c_int32_t), parameter :: call_create = 1, call_reuse = 2, call_receive = 3, call_receive_into = 4, &
@@ -34,7 +34,7 @@ module ligament_mpi
 
    type :: ligament_mpi_instance
       type(c_ptr), private :: ranks = c_null_ptr
-      ! The instance, for all that is not collective: on rank 0 only.
+      ! The instance, for all operations that are not collective; on rank 0 only.
       type(ligament_instance) :: root
    contains
       procedure :: rank => this_rank
@@ -162,8 +162,8 @@ contains
       call settle(int(status, c_int32_t), ierr, errmsg)
    end function
 
-   ! True if settings have changed, as `ligament_instance` says it, and the same on all ranks. The time, s, is
-   ! rank 0's. Rank 0 reads the settings again, and tells the others what they need of them.
+   ! True if settings have changed, as in `ligament_instance`; all ranks get the same result. The time, in s, is
+   ! rank 0's. Rank 0 reads the settings again, and sends the others the ones that they need.
    logical function steer(self, time, ierr, errmsg)
       class(ligament_mpi_instance), intent(in) :: self
       real(real64), intent(in) :: time
@@ -180,7 +180,7 @@ contains
       call settle(int(status, c_int32_t), ierr, errmsg)
    end function
 
-   ! Receives a message, which rank 0 gets; the others get its times.
+   ! Receives a message. Rank 0 gets the message, and the others get its times.
    subroutine receive(self, port, message, timestamp, next_timestamp, slot, timeout, ierr, errmsg)
       class(ligament_mpi_instance), intent(in) :: self
       character(len=*), intent(in) :: port
@@ -203,8 +203,8 @@ contains
       call settle(int(status, c_int32_t), ierr, errmsg)
    end subroutine
 
-   ! Receives an array into that of each rank, which all have the same type and shape. Without a next message
-   ! its time is huge.
+   ! Receives an array into the array of each rank; all of these have the same type and shape. If there is no
+   ! next message, its time is huge.
    subroutine receive_into(self, port, into, timestamp, next_timestamp, slot, timeout, unsigned, ierr, errmsg)
       class(ligament_mpi_instance), intent(in) :: self
       character(len=*), intent(in) :: port
@@ -251,7 +251,8 @@ contains
       call settle(int(status, c_int32_t), ierr, errmsg)
    end subroutine
 
-   ! Gives back what the ranks share, and ends the instance if that was not done. Call it before MPI_Finalize.
+   ! Frees the memory that the ranks share, and ends the instance if it has not ended. Call it before
+   ! MPI_Finalize.
    subroutine free_instance(self)
       class(ligament_mpi_instance), intent(inout) :: self
       if (.not. c_associated(self%ranks)) return
@@ -260,8 +261,8 @@ contains
       self%ranks = c_null_ptr
    end subroutine
 
-   ! Tells all ranks what came of rank 0's call. On the others an error's text becomes that of this binding's
-   ! last error.
+   ! Sends the result of rank 0's call to all ranks. On the others, the error's text becomes the last error of
+   ! this binding.
    subroutine share(self, status, again, times)
       class(ligament_mpi_instance), intent(in) :: self
       integer, intent(inout) :: status

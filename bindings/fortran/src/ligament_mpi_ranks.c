@@ -1,10 +1,10 @@
-// The C side of Ligament's Fortran binding for MPI programs: what all ranks share (ligament_mpi.h). Compiled by
-// the user's mpicc; functions begin with lfm_, and ligament_mpi.f90 declares them.
+// The C side of Ligament's Fortran binding for MPI programs: the data that all ranks share (ligament_mpi.h).
+// The user's mpicc compiles it. Functions begin with lfm_, and ligament_mpi.f90 declares them.
 #include <ISO_Fortran_binding.h>
 #include <ligament_mpi.h>
 
-// Collective. What the ranks of a communicator share; those of MPI_COMM_WORLD where none is given. NULL for
-// want of memory.
+// Collective. Makes the shared data of a communicator's ranks; of MPI_COMM_WORLD if no communicator is given.
+// NULL if there is no memory.
 void *lfm_create(const MPI_Fint *comm) {
     lig_mpi_instance *ranks = NULL;
     lig_mpi_ranks_create(comm ? MPI_Comm_f2c(*comm) : MPI_COMM_WORLD, &ranks, NULL);
@@ -15,7 +15,7 @@ int lfm_rank(const lig_mpi_instance *ranks) { return ranks->rank; }
 
 MPI_Fint lfm_comm(const lig_mpi_instance *ranks) { return MPI_Comm_c2f(ranks->comm); }
 
-// Comes to a collective call. `array` is one that all ranks get; NULL if there is none.
+// Enters a collective call. `array` is an array that all ranks get; NULL if there is none.
 void lfm_enter(lig_mpi_instance *ranks, int32_t call, const char *port, size_t length,
                const CFI_cdesc_t *array) {
     char text[LIG_MPI_PORT] = {0};
@@ -25,8 +25,8 @@ void lfm_enter(lig_mpi_instance *ranks, int32_t call, const char *port, size_t l
     lig_mpi_enter(ranks, call, text, bytes);
 }
 
-// Collective. Tells all ranks what came of rank 0's call. `text` has room for `length` letters, and is padded
-// with blanks.
+// Collective. Sends the result of rank 0's call to all ranks. `text` has room for `length` characters, and is
+// padded with blanks.
 int32_t lfm_share(lig_mpi_instance *ranks, int32_t status, int32_t *again, lig_times *times, char *text,
                   size_t length) {
     lig_mpi_outcome outcome;
@@ -45,7 +45,7 @@ int32_t lfm_share(lig_mpi_instance *ranks, int32_t status, int32_t *again, lig_t
     return outcome.status;
 }
 
-// Elements as they are counted in memory, the first index fastest.
+// Returns the address of an element. Elements are counted as they lie in memory, the first index fastest.
 static char *element(const CFI_cdesc_t *array, size_t number) {
     char *at = array->base_addr;
     for (int i = 0; i < array->rank; i++) {
@@ -56,8 +56,8 @@ static char *element(const CFI_cdesc_t *array, size_t number) {
     return at;
 }
 
-// Collective. Gives rank 0's elements to all ranks. False on all of them if one has no memory for what is not
-// contiguous.
+// Collective. Sends rank 0's elements to all ranks. Returns false on all of them if one has no memory for the
+// copy of an array that is not contiguous.
 bool lfm_give(const lig_mpi_instance *ranks, CFI_cdesc_t *array) {
     size_t count = 1;
     for (int i = 0; i < array->rank; i++) count *= (size_t)array->dim[i].extent;

@@ -1,4 +1,4 @@
-! Light components: each adds up what the one before it sends.
+! Light components: each adds all numbers that the one before it sends.
 module adding
    use ligament
    use, intrinsic :: iso_fortran_env, only: real64

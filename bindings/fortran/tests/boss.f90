@@ -1,4 +1,4 @@
-! Gives work to three workers (worker.f90, or the C face's worker.c) and tries what can be tried on ports
+! Gives tasks to three workers (worker.f90, or worker.c of the C face), and tests the operations of ports
 ! meanwhile.
 program boss
    use ligament
@@ -23,7 +23,7 @@ program boss
    call check_settings()
    call instance%log(LIGAMENT_WARNING, 'the boss begins')
 
-   ! Nothing has been asked of the workers, so nothing comes.
+   ! The workers have no task yet, so no message comes.
    call instance%receive('results', message, slot=0, timeout=0.02d0, ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_TIMED_OUT, 'results[0]')
    which = instance%wait_any(['results', 'results'], [0, 1], timeout=0.02d0, ierr=status, errmsg=text)
@@ -90,7 +90,7 @@ program boss
       call ended(LIGAMENT_ERR_UNEXPECTED, 'in the message on ' // from_worker(i) // ': the value is an integer')
    end do
 
-   ! Arrays of another shape and of another type than are waited for; then the conduits end.
+   ! Arrays with a wrong shape and with a wrong type; then the conduits end.
    four = -1
    doubles = -1
    call instance%receive_into('results', four, slot=0, ierr=status, errmsg=text)
@@ -129,7 +129,7 @@ contains
       weary = .not. c_associated(user)
    end function
 
-   ! Where what a worker sends comes from, as errors have it.
+   ! Errors name the port from which a worker's value came.
    function from_worker(slot) result(words)
       integer, intent(in) :: slot
       character(len=:), allocatable :: words

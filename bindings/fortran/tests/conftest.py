@@ -1,5 +1,4 @@
-"""Where the tests of the Fortran binding find what they share with those of the C face, and how they
-compile."""
+"""Compiles the tests of the Fortran binding, and finds the files that they share with those of the C face."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-! A formal submodel: counts to three with the help of an echo. With an argument, its third step fails: by the
-! word of the submodel ("fail"), or by a call that nobody looked at ("stop").
+! A formal submodel that counts to three with the help of an echo. With an argument, its third step fails: the
+! submodel says so ("fail"), or a call fails whose status the code does not read ("stop").
 module counting
    use ligament
    use, intrinsic :: iso_fortran_env, only: real64

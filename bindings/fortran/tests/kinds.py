@@ -1,7 +1,7 @@
 """Programs that try one element type in every rank from 0 to 7: sent, received into, viewed in place, as
 sections, lent."""
 
-# Fortran's type, and the element that stands for a number `n`.
+# The Fortran type, and the element for a number `n`.
 TYPES = {
     "int8": ("integer(int8)", "int(mod(n, 100), int8)"),
     "int16": ("integer(int16)", "int(n, int16)"),

@@ -1,5 +1,5 @@
-! Messages under settings that their sender gives: "client" sends each request under other settings, "worker"
-! works under them, "server" hands on what it gets, as a message or under the settings that it came with.
+! Messages under settings of their sender: "client" sends each request under other settings, "worker" works
+! under them, and "server" forwards each message, as it is or under the settings that came with it.
 program serve
    use ligament
    use, intrinsic :: iso_fortran_env, only: error_unit, real64

@@ -1,4 +1,4 @@
-! Values of every kind, built and read without a run; and what is refused, and how it is said.
+! Values of every kind, built and read without a run; refused operations and their errors.
 program values
    use ligament
    use, intrinsic :: iso_c_binding, only: c_bool
@@ -30,7 +30,7 @@ program values
    call holds(ligament_status_name(LIGAMENT_ERR_CLOSED) == 'LIG_ERR_CLOSED', 'the name of a status')
    call holds(ligament_kind_name(LIGAMENT_KIND_MAP) == 'map', 'the name of a kind')
 
-   ! There is no run.
+   ! Without a run, creating an instance fails.
    instance = ligament_instance(ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_REGISTRATION, 'LIGAMENT_AGENT')
    instance = ligament_instance([ligament_port(9, 'a')], ierr=status, errmsg=text)
@@ -46,7 +46,7 @@ program values
    call instance%free_loan(loan)
    call ligament_run_light_refused()
 
-   ! What holds nothing.
+   ! Empty values.
    number = message%kind(ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_USAGE, 'no value here')
    call message%get(number, ierr=status, errmsg=text)
@@ -188,7 +188,7 @@ program values
    copy = value%at(1, ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_UNEXPECTED, 'integer')
 
-   ! What is part of a value goes with it, or with its change; a copy stays.
+   ! A part of a value becomes stale when the value is freed or changed; a copy stays valid.
    value = map%find('grid')
    copy = value%copy()
    inner = map%find('list')
@@ -230,7 +230,7 @@ program values
       call value%free()
    end do
 
-   ! In C's order the pointer follows: element (i, j) stays element (i, j).
+   ! For an array in C's order, element (i, j) of the pointer stays element (i, j).
    value = ligament_array(grid, order=LIGAMENT_ROW_MAJOR)
    call value%view(view)
    call holds(value%order() == LIGAMENT_ROW_MAJOR .and. all(view == grid) .and. .not. is_contiguous(view), &
@@ -240,7 +240,7 @@ program values
    call copy%free()
    call value%free()
 
-   ! What cannot be.
+   ! Operations that are refused.
    value = ligament_array(['ab', 'cd'], ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_USAGE, '')
    value = ligament_array([1.0_16], ierr=status, errmsg=text)

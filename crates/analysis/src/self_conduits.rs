@@ -1,5 +1,5 @@
-//! A warning about conduits that join a component to itself. Such a conduit joins each instance to itself, and
-//! not to its neighbours, as somebody may mean who divides a grid.
+//! A warning about conduits that join a component to itself. Such a conduit joins each instance to itself; the
+//! author of a divided grid may have meant its neighbours.
 
 use ligament_catalogue::Code;
 use ligament_model::{Configuration, FlatModel, ForConduits, Problem};

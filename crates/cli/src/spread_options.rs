@@ -19,7 +19,7 @@ const BY_HAND_WITHIN: Duration = Duration::from_secs(600);
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ListenOptions {
     /// The address at which other domains reach this one: an address, an interface such as ib0, or 4 or 6 for
-    /// one of the two internets [default: all interfaces].
+    /// all addresses of IPv4 or IPv6 [default: all interfaces].
     #[arg(long, value_name = "ADDRESS|INTERFACE")]
     pub listen: Option<String>,
     /// The ports of which one is taken [default: any].

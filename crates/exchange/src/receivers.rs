@@ -10,7 +10,7 @@ const MAX_TABLE_IDS: u64 = 1 << 22;
 /// range; the table of ranges is as long as the maps of the ranks, and not as the number of ids.
 #[derive(Debug, Default)]
 pub struct Receivers {
-    /// First id of each range, in rising order. The first range begins at 0, the last one is wanted by nobody.
+    /// First id of each range, in rising order. The first range begins at 0; no receiver wants the last one.
     begins: Vec<u64>,
     /// For each range: the begin of its ranks in `ranks`. One entry more marks the end.
     lists: Vec<usize>,

@@ -61,7 +61,8 @@ pub(crate) fn shown(name: &[u8]) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// Returns the name of `last` in a directory. An empty directory name is the copied directory itself.
+/// Joins the name of a directory and the last part of a name. An empty directory name is the copied directory
+/// itself.
 pub(crate) fn join(directory: &[u8], last: &[u8]) -> Vec<u8> {
     match directory {
         b"" => last.to_vec(),

@@ -100,7 +100,7 @@ impl Field {
         let Field { name, unit, dtype, ghosts, order, direction } = self;
         let direction = direction.as_ref().map_or(String::new(), |steps| format!(", towards {steps:?}"));
         let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
-        // Of a field without ghosts, nothing is sent.
+        // A field without ghosts needs no exchange.
         let order = match order {
             _ if *ghosts == 0 => "",
             ArrayOrder::RowMajor => ", row-major",
@@ -411,9 +411,9 @@ impl Domain {
         Ok(())
     }
 
-    /// Begins an exchange: sends what the neighbours need, and waits for nobody as long as the budgets of the
-    /// channels last. The code may compute meanwhile what needs no ghosts, and change its fields: the messages
-    /// have copies. `end` fills the ghosts.
+    /// Begins an exchange: sends what the neighbours need, and does not wait while the budgets of the channels
+    /// last. Meanwhile the code may do work that needs no ghosts, and change its fields: the messages have
+    /// copies. `end` fills the ghosts.
     ///
     /// # Errors
     /// As `exchange`.

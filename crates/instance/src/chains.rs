@@ -202,7 +202,7 @@ impl Chains {
     }
 }
 
-/// Tells if a slot has a message that has passed the filters.
+/// Returns true if a slot has a message that has passed the filters.
 pub(crate) enum Availability {
     Something,
     Nothing,

@@ -123,7 +123,7 @@ impl LastSent {
         self.others.clear();
     }
 
-    /// Returns true if the only message of this pass was sent on a slot.
+    /// Returns true if the slot's port sends one message in a pass, and this message has been sent.
     pub fn is_complete(&self, slot: usize) -> bool {
         self.latest(slot) == PASS_IS_SENT
     }

@@ -599,7 +599,7 @@ impl Instance {
         self.announced(channel, overlay, port, slot).map(|known| Arrival::Message(Some(known)))
     }
 
-    /// Handles an item of which the code sees nothing, and returns true; returns false for any other item.
+    /// Handles an item that the code does not see, and returns true; returns false for any other item.
     #[cold]
     fn is_aside(
         &mut self,

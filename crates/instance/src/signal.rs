@@ -1,5 +1,5 @@
-//! Signals: an array that the sender samples at its ticks. At its time c, the receiver has the value of the
-//! time c less the delay: on the line between two samples, or of the nearest sample.
+//! Signals: an array that the sender samples at its ticks. At its time c, the receiver gets the value at the
+//! time c minus the delay: on the line between two samples, or of the nearest sample.
 
 use crate::chains::Availability;
 use crate::clock::Clock;
@@ -11,7 +11,7 @@ use ligament_wire::times::ShownTime;
 use ligament_wire::{Array, DType, Value};
 use std::time::Duration;
 
-/// The samples around the time of which a receiver wants the value.
+/// The samples just before and after the time whose value a receiver wants.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     earlier: Option<Sample>,
@@ -106,7 +106,7 @@ impl Instance {
         Ok((message, overlay))
     }
 
-    /// Receives samples until there is one that is not earlier than the time of which the value is wanted.
+    /// Receives samples until one is not earlier than the time whose value is wanted.
     fn receive_samples(&mut self, port: usize, wait: Wait) -> Result<(), Error> {
         let Some(clock) = &self.clock else { return Err(self.no_clock()) };
         let Some(clocked) = &mut self.table.ports[port].clocked else { return Err(self.no_clock()) };

@@ -30,7 +30,7 @@ struct SortedReceiver {
     sends: usize,
     /// The channel on which the rank sends back the ids that it wants.
     wants: usize,
-    /// Number of passes of which the wanted ids have come.
+    /// Number of passes of the reuse loop for which the rank has sent the ids that it wants.
     known: u64,
     /// True if the rank has ended.
     ended: bool,

@@ -323,9 +323,8 @@ impl MpiLauncher {
         }
     }
 
-    /// Ends the remaining processes. The guard calls this when it reaps the launcher and kills the
-    /// launcher's group, so later ends are not the cause. Returns the processes because of which the
-    /// launcher ended, if any.
+    /// Ends the remaining processes. The guard calls this when it reaps the launcher and kills the launcher's
+    /// group, so later ends are not the cause. Returns the processes that caused the launcher to end, if any.
     pub fn finish(self, ended: ProcessEnd) -> Option<LostRanks> {
         self.end_below(self.members.iter().map(|member| member.pid).collect());
         self.lost(ended)

@@ -13,7 +13,7 @@ use crate::ticks::Nanoseconds;
 use ligament_catalogue::Code;
 use std::collections::HashMap;
 
-/// How a port that carries events or samples goes with the clock of its component.
+/// The use of a component's clock by a port that carries events or samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortClock {
     /// Number of ids, if the port carries events; `None` if it carries samples.

@@ -13,7 +13,7 @@ pub const MAX_GRID_POINTS: u64 = 1 << 40;
 /// The port on which a block sends what its neighbours need. It has a slot for each direction, and one for each
 /// block (`Blocks::slot_to`).
 pub const GHOSTS_OUT: &str = "ghosts_out";
-/// The port on which a block receives what it needs of its neighbours, with the same slots.
+/// The port on which a block receives its neighbours' points, with the same slots.
 pub const GHOSTS_IN: &str = "ghosts_in";
 /// The names under which records and costs have the channels of sums and other reductions. They are channels
 /// of the two ports above.

@@ -1,5 +1,5 @@
-//! A block as the functions of modules see it: the arrays of the fields that they declare, the parameters of
-//! their module, the place and the time.
+//! A block, as a module's function sees it: the arrays of the fields that the function declares, the module's
+//! parameters, the position and the time.
 
 use crate::error::ModuleError;
 use crate::poison;
@@ -9,7 +9,7 @@ use ligament_instance::{Error, Instance};
 use ligament_model::SettingValue;
 use ligament_wire::{ArrayOrder, DType};
 
-/// The memory of a field's array: that of the driver, or of an interpreter.
+/// The memory of a field's array: made by the driver, or by an interpreter.
 pub trait FieldMemory {
     /// Returns all bytes of the array.
     fn bytes(&mut self) -> &mut [u8];

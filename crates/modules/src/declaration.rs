@@ -1,5 +1,4 @@
-//! The declaration of a module: its parameters, fields and functions. It is a text in YAML, in whichever
-//! language the module is.
+//! The declaration of a module: its parameters, fields and functions. It is a text in YAML, in every language.
 
 use crate::error::ModuleError;
 use ligament_model::yaml::{self, YamlKind, YamlNode};
@@ -122,9 +121,9 @@ pub struct FieldUse {
 pub struct ModuleFunction {
     pub name: String,
     pub bin: Bin,
-    /// Functions or modules of the same bin that come after this function.
+    /// Functions or modules of the same bin that must come after this function.
     pub before: Vec<String>,
-    /// Functions or modules of the same bin that come before this function.
+    /// Functions or modules of the same bin that must come before this function.
     pub after: Vec<String>,
     pub reads: Vec<FieldUse>,
     pub writes: Vec<FieldUse>,
@@ -209,7 +208,7 @@ impl Reader<'_> {
         pairs.iter().map(named).collect()
     }
 
-    /// Returns the entries of a mapping whose keys are known.
+    /// Returns the entries of a mapping. Only some keys are allowed.
     fn entries<'n>(&self, node: &'n YamlNode, what: &str, keys: &[&str]) -> Result<Entries<'n>, ModuleError> {
         let entries = self.mapping(node, what)?;
         match entries.iter().find(|(key, _)| !keys.contains(key)) {
@@ -268,7 +267,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the choice with the name that stands at a node.
+    /// Returns the choice whose name is at a node.
     fn choice<T: Copy>(&self, node: &YamlNode, choices: &[(&str, T)]) -> Result<T, ModuleError> {
         let text = self.text(node)?;
         choices.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice).ok_or_else(|| {

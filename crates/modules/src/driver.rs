@@ -21,12 +21,12 @@ pub enum FunctionCode {
     Hosted,
 }
 
-/// The language of the driver program: it brings memory, and functions in its own language.
+/// The language of the driver program. It provides memory, and functions in this language.
 pub trait ModuleHost {
     /// Makes the memory of a field, filled with zeros.
     ///
     /// # Errors
-    /// Any error of the language's own.
+    /// An error of the language.
     fn allocate(&mut self, field: &ModuleField, shape: &[usize]) -> Result<Box<dyn FieldMemory>, Error>;
 
     /// Calls the hosted function with this number.
@@ -36,13 +36,13 @@ pub trait ModuleHost {
     fn call(&mut self, function: usize, block: &mut Block<'_>) -> Result<(), Error>;
 }
 
-/// A simulation that can be run.
+/// A simulation that is ready to run.
 #[derive(Debug)]
 pub struct ModuleRun<'a> {
     pub simulation: &'a Simulation,
     /// The code of each function, in the order of `Simulation::functions`.
     pub codes: &'a [FunctionCode],
-    /// True if marks are put where functions may not read.
+    /// True if marks are put on the points that a function may not read.
     pub poisons: bool,
 }
 
@@ -56,7 +56,7 @@ impl ModuleRun<'_> {
         let result = self.passes(instance, host);
         if let Err(error) = &result {
             if !instance.is_over() && !matches!(error, Error::Interrupted) {
-                // The error itself is what counts, also if the run cannot be told.
+                // The original error is returned, even if the run cannot be reached.
                 let _ = instance.error_shutdown(&error.to_string());
             }
         }
@@ -102,7 +102,7 @@ impl<'a> Pass<'a> {
     ) -> Result<Pass<'a>, Error> {
         let mut domain = Domain::new(instance)?;
         let has_open_edges = domain.edges().contains(&Edges::Open);
-        // An order that cannot be is found before the first function is called.
+        // An impossible order is an error before the first function is called.
         plan(run.simulation, has_open_edges)?;
         let values = parameters::values(instance, run.simulation)?;
         let mut arrays = Vec::with_capacity(run.simulation.fields.len());
@@ -142,7 +142,7 @@ impl<'a> Pass<'a> {
         published.into_iter().try_for_each(|field| self.publish(instance, field))
     }
 
-    /// Exchanges fields. They are those of the end of the step.
+    /// Exchanges fields at the end of a step.
     fn exchange(&mut self, instance: &mut Instance, exchange: Option<PlannedExchange>) -> Result<(), Error> {
         let Some(exchange) = exchange else { return Ok(()) };
         let mut data = Vec::with_capacity(exchange.fields.len());
@@ -157,7 +157,7 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// Publishes a field, for viewers.
+    /// Publishes a field for viewers.
     fn publish(&mut self, instance: &mut Instance, field: usize) -> Result<(), Error> {
         self.domain.publish(instance, FieldId(field), self.arrays[field].memory.bytes())
     }

@@ -1,4 +1,4 @@
-//! Modules in shared objects, and the host of a driver program without an interpreter.
+//! Modules in shared objects, and the driver program of a compiled language.
 
 use crate::block::{Block, FieldMemory};
 use crate::declaration::{read_declaration, ModuleDeclaration, ModuleField};

@@ -1,5 +1,6 @@
 //! The order of the functions of a bin. It follows from `before` and `after`, and otherwise from the fields: a
-//! function that makes a field comes before those that read it. What is left follows the declarations.
+//! function that makes a field comes before functions that read it. Functions without an order by these rules
+//! stay in the order of their declarations.
 
 use crate::declaration::{Bin, ModuleField};
 use crate::error::ModuleError;
@@ -28,7 +29,7 @@ pub(crate) fn ordered(
     Ok(graph.sorted().into_iter().map(|place| members[place]).collect())
 }
 
-/// The functions of a bin, and which of them comes before which.
+/// The functions of a bin, and the pairs of them that have an order.
 struct Precedence<'a> {
     functions: Vec<&'a PlacedFunction>,
     /// True at `[a][b]` if `a` comes before `b`.
@@ -36,7 +37,7 @@ struct Precedence<'a> {
 }
 
 impl Precedence<'_> {
-    /// Adds what a function says with `before` and `after`.
+    /// Adds the order that a function declares by `before` and `after`.
     fn add_explicit(&mut self, place: usize, all: &[PlacedFunction]) -> Result<(), ModuleError> {
         let function = self.functions[place];
         for name in &function.before {
@@ -52,8 +53,7 @@ impl Precedence<'_> {
         Ok(())
     }
 
-    /// Returns the places of the functions that a name means: that of a function, of a module, or both with a
-    /// dot between them.
+    /// Returns the positions of the functions that a name means: `function`, `module`, or `module.function`.
     fn named(
         &self,
         place: usize,
@@ -82,8 +82,8 @@ impl Precedence<'_> {
         Err(ModuleError::UnknownOrder { function: own.description(), key, name: name.to_owned(), why })
     }
 
-    /// Adds that a function that writes a field, and does not read it, comes before those that read it, where
-    /// nothing else has been said.
+    /// Adds an order between a function that writes a field without reading it, and each function that reads
+    /// the field, unless the declarations order the two.
     fn add_implied(&mut self) {
         let said = self.reachable();
         for (first, writer) in self.functions.iter().enumerate() {
@@ -97,7 +97,7 @@ impl Precedence<'_> {
         }
     }
 
-    /// Returns which function comes before which, over any number of others.
+    /// Returns all pairs in which one function comes before another, also over functions in between.
     fn reachable(&self) -> Vec<Vec<bool>> {
         let mut reach = self.edges.clone();
         for middle in 0..reach.len() {
@@ -118,7 +118,7 @@ impl Precedence<'_> {
             let next = |next: &usize| {
                 self.edges[place][*next] && (*next == start || (reach[*next][start] && !path.contains(next)))
             };
-            // The way home comes first, so the cycle is short.
+            // The edge back to the start is tried first, so the cycle is short.
             let ways = || std::iter::once(start).chain(0..reach.len());
             let Some(next) = ways().find(next) else { break };
             path.push(next);
@@ -148,7 +148,8 @@ impl Precedence<'_> {
         Ok(())
     }
 
-    /// Returns the places in an order that fits: of those that may come next, the first one that was declared.
+    /// Returns the positions in an order that obeys all pairs. Of several possible functions, the first
+    /// declared one comes next.
     fn sorted(&self) -> Vec<usize> {
         let mut sorted: Vec<usize> = Vec::new();
         let waits = |place: usize, sorted: &[usize]| {

@@ -1,13 +1,12 @@
 //! The plan of a simulation: the functions in their order, and the exchanges between them with their reasons.
-//! `Validity` knows which points of each field hold what they should; the driver asks it, and so does the
-//! plan that people read.
+//! `Validity` tracks the points of each field with valid values. The driver and the printed plan both use it.
 
 use crate::declaration::{Bin, FieldPoints};
 use crate::error::ModuleError;
 use crate::simulation::{PlacedFunction, Simulation};
 use std::fmt::Write;
 
-/// The points of a field that hold what they should.
+/// The points of a field with valid values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FieldValidity {
     pub interior: bool,
@@ -15,7 +14,7 @@ pub struct FieldValidity {
     pub ghosts: bool,
     /// The ghosts beyond open edges.
     pub edges: bool,
-    /// True if the field was exchanged in this step, and not written since.
+    /// True if the field was exchanged in this step, and not written afterwards.
     pub exchanged: bool,
 }
 
@@ -28,7 +27,7 @@ pub struct PlannedExchange {
     pub reasons: Vec<String>,
 }
 
-/// Which points of all fields are valid, as functions are called one after the other.
+/// The valid points of all fields, while functions are called one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validity<'a> {
     simulation: &'a Simulation,
@@ -39,7 +38,7 @@ pub struct Validity<'a> {
 }
 
 impl<'a> Validity<'a> {
-    /// Makes the state at the beginning, at which nothing is valid. `has_open_edges` is true if the grid has
+    /// Makes the state at the beginning, in which no point is valid. `has_open_edges` is true if the grid has
     /// ghosts that no exchange fills.
     pub fn new(simulation: &'a Simulation, has_open_edges: bool) -> Validity<'a> {
         let count = simulation.fields.len();
@@ -55,7 +54,7 @@ impl<'a> Validity<'a> {
     /// Returns the exchange that must come before a function.
     ///
     /// # Errors
-    /// `ReadBeforeWritten` or `EdgesUnwritten` if no exchange makes valid what the function reads.
+    /// `ReadBeforeWritten` or `EdgesUnwritten` if no exchange makes the points valid that the function reads.
     pub fn before(&self, function: &PlacedFunction) -> Result<Option<PlannedExchange>, ModuleError> {
         let mut exchange = PlannedExchange { fields: Vec::new(), reasons: Vec::new() };
         for (field, extent) in &function.reads {
@@ -151,8 +150,8 @@ pub struct PlanPart {
     pub items: Vec<PlanItem>,
 }
 
-/// Plans the steps of a simulation. All steps but the first are the same: what a step leaves valid follows from
-/// its functions, and from what was valid before the first one.
+/// Plans the steps of a simulation. All steps but the first are the same: the valid points after a step follow
+/// from its functions, and from the valid points before the first step.
 ///
 /// # Errors
 /// `ReadBeforeWritten` or `EdgesUnwritten`.

@@ -1,7 +1,7 @@
-//! Marks in the place of numbers, by which a function is found out that reads or writes what it does not
-//! declare. A mark is a quiet NaN whose bits say of which field it is. Processors carry these bits from an
-//! operand to the result, and from single to double precision. Fields of whole numbers have no marks; of
-//! these, only writing is noticed.
+//! Marks in the place of numbers. They reveal a function that reads or writes a field without declaring it. A
+//! mark is a quiet NaN with the number of the field in its bits. Processors copy these bits from an operand to
+//! the result, and from single to double precision. Fields of integers have no marks; of these, only writing is
+//! noticed.
 
 use crate::block::FieldArray;
 use crate::declaration::FieldPoints;
@@ -10,21 +10,21 @@ use crate::simulation::{PlacedFunction, Simulation};
 use ligament_grid::{Domain, Edges};
 use ligament_wire::{ArrayOrder, DType};
 
-/// Bits 21 to 14 of each mark.
+/// The value of bits 21 to 14 in each mark.
 const MAGIC: u32 = 0b1011_0101;
-/// The bit of a mark that stands where a function is to write.
+/// The bit of a mark on a point that the function must write.
 const TARGET_BIT: u32 = 1 << 13;
-/// Number of bits that single precision has beyond the one that makes a NaN quiet.
+/// Number of bits in single precision below the bit that makes a NaN quiet.
 const MARK_BITS: u32 = 22;
-/// Number of bits by which a mark is further left in double precision.
+/// Number of bits by which a mark is shifted to the left in double precision.
 const DOUBLE_SHIFT_BITS: u32 = 29;
 
-/// What a mark says.
+/// The content of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// The number of the field.
     pub field: usize,
-    /// True if the mark stands where the function is to write.
+    /// True if the mark is on a point that the function must write.
     pub is_target: bool,
 }
 
@@ -75,7 +75,7 @@ impl Mark {
     }
 }
 
-/// Returns the size of the numbers of a type that can be marks, in bytes.
+/// Returns the size of a type's numbers, in bytes, if they can be marks.
 fn number_width(dtype: DType) -> Option<usize> {
     match dtype {
         DType::Float32 | DType::Complex64 => Some(4),
@@ -84,7 +84,7 @@ fn number_width(dtype: DType) -> Option<usize> {
     }
 }
 
-/// The part of an array that a point is in.
+/// The zone of an array in which a point lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Zone {
     Interior,
@@ -120,7 +120,7 @@ struct ZoneRights {
     writes: bool,
 }
 
-/// Puts marks before a call, and looks for them after it.
+/// Puts marks before a call, and checks them after it.
 pub(crate) struct Poison {
     /// The zone of each element of each field.
     zones: Vec<Vec<Zone>>,
@@ -136,7 +136,7 @@ impl Poison {
         Poison { zones, copies: Vec::new(), rights: Vec::new() }
     }
 
-    /// Puts marks wherever the function may not read.
+    /// Puts marks on all points that the function may not read.
     pub fn put(&mut self, function: &PlacedFunction, validity: &[FieldValidity], arrays: &mut [FieldArray]) {
         self.copies = arrays.iter_mut().map(|array| array.memory.bytes().to_vec()).collect();
         self.rights = (0..arrays.len()).map(|field| rights(function, field, validity[field])).collect();
@@ -152,7 +152,7 @@ impl Poison {
         }
     }
 
-    /// Takes the marks away again. Returns what the function did that it does not declare.
+    /// Removes the marks. Returns the fault of the function if it did something that it does not declare.
     pub fn take(
         &self,
         simulation: &Simulation,
@@ -235,7 +235,7 @@ impl Inspection<'_> {
     }
 }
 
-/// Returns in words what a function has read, if this mark came out of it.
+/// Describes the field from which this mark in a result comes.
 pub(crate) fn read_fault(simulation: &Simulation, function: &PlacedFunction, mark: Mark) -> String {
     let name = simulation.fields.get(mark.field).map_or("", |field| &field.name);
     match function.reads(mark.field) {
@@ -258,8 +258,8 @@ fn rights(function: &PlacedFunction, field: usize, validity: FieldValidity) -> [
     })
 }
 
-/// Returns the place of an element along each axis of its array, without the ghosts: ghosts have places below 0
-/// or beyond the block.
+/// Returns the position of an element along each axis of its array, without the ghosts: ghosts have positions
+/// below 0 or beyond the block.
 fn place(array: &FieldArray, number: usize) -> Vec<i64> {
     let mut rest = number;
     let mut place = vec![0; array.shape.len()];

@@ -7,7 +7,7 @@ use crate::error::ModuleError;
 use crate::order::ordered;
 use std::collections::HashSet;
 
-/// The number of a field in its simulation, and the points that a function reads or writes.
+/// The number of a field in its simulation, and the points of it that a function reads or writes.
 pub type FieldAccess = (usize, FieldPoints);
 
 /// A function at its place in a simulation.
@@ -25,12 +25,12 @@ pub struct PlacedFunction {
 }
 
 impl PlacedFunction {
-    /// Returns the name with that of the module.
+    /// Returns the function's name with its module's name in front.
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.module_name, self.name)
     }
 
-    /// Returns the function in words, with its module and its bin.
+    /// Describes the function with its module and its bin.
     pub fn description(&self) -> String {
         format!("the function \"{}\" of the module \"{}\" ({})", self.name, self.module_name, self.bin.name())
     }
@@ -51,7 +51,7 @@ impl PlacedFunction {
 pub struct SharedParameter {
     pub parameter: ModuleParameter,
     pub modules: Vec<usize>,
-    /// The owner in words.
+    /// Describes the owner.
     pub owner: String,
 }
 
@@ -63,14 +63,14 @@ pub struct Simulation {
     pub fields: Vec<ModuleField>,
     /// All functions, in the order of their declarations.
     pub functions: Vec<PlacedFunction>,
-    /// The numbers of the functions in the order in which they are called, by the bin.
+    /// The numbers of the functions of each bin, in the order of the calls.
     pub order: [Vec<usize>; Bin::ALL.len()],
 }
 
-/// Maximum number of fields of a simulation. Marks have room for the numbers of so many.
+/// Maximum number of fields of a simulation, for which marks have room.
 const MAX_FIELDS: usize = 8192;
 
-/// The names of the driver's own parameters.
+/// The names of the parameters that belong to the driver.
 pub(crate) const STEPS: &str = "steps";
 pub(crate) const TIME_STEP: &str = "time_step";
 
@@ -78,7 +78,7 @@ impl Simulation {
     /// Puts modules together.
     ///
     /// # Errors
-    /// The modules, functions, bin and field that do not go together.
+    /// The modules, functions, bin and field that contradict each other.
     pub fn new(modules: &[ModuleDeclaration]) -> Result<Simulation, ModuleError> {
         if modules.is_empty() {
             return Err(ModuleError::NoModules);

@@ -46,10 +46,10 @@ struct RawBlock {
     state: *mut CallState<'static, 'static>,
 }
 
-/// The block behind a raw one, and what happened in the call.
+/// The block behind a pointer of C, and the events of the call.
 struct CallState<'a, 'b> {
     block: &'a mut Block<'b>,
-    /// The fields that the function has asked for. Each has a place of its own in memory.
+    /// The fields that the function has requested. Each has a fixed address.
     fields: Vec<(usize, Box<RawField>)>,
     fault: Option<Error>,
 }
@@ -124,7 +124,7 @@ unsafe fn text<'a>(name: *const c_char) -> std::borrow::Cow<'a, str> {
 }
 
 impl CallState<'_, '_> {
-    /// Keeps the first fault.
+    /// Records a fault, unless there is an earlier one.
     fn keep(&mut self, error: impl Into<Error>) {
         self.fault.get_or_insert(error.into());
     }
@@ -143,7 +143,7 @@ impl CallState<'_, '_> {
         }
     }
 
-    /// Notes that a parameter was asked for as another type.
+    /// Records that a parameter was requested as another type.
     fn confuse(&mut self, name: &str, value: &SettingValue) {
         let kind = value.setting_type().name();
         self.refuse(format!("it asks for the parameter \"{name}\" as another type; it is a {kind}"));
@@ -156,7 +156,7 @@ unsafe extern "C" fn field(block: *mut RawBlock, name: *const c_char) -> *const 
     let number = match state.block.field_number(&name) {
         Ok(number) => number,
         Err(error) => {
-            // A module that does not look at the result crashes next; then this line says why.
+            // A module that ignores the result will crash next; then this line gives the reason.
             eprintln!("error: {error}");
             state.keep(error);
             return std::ptr::null();
@@ -271,7 +271,7 @@ unsafe extern "C" fn fail(block: *mut RawBlock, why: *const c_char) {
 /// A shared object with a module. It stays loaded.
 pub(crate) struct SharedObject {
     handle: *mut c_void,
-    /// The path, for people.
+    /// The path, for errors.
     file: String,
 }
 
@@ -327,7 +327,7 @@ impl SharedObject {
     }
 }
 
-/// The reason why the loader does not find a function: a part of an error's text.
+/// Returns the loader's reason for not finding a function, for the text of an error.
 #[derive(Debug)]
 pub struct LoaderReason(pub String);
 

@@ -1,4 +1,4 @@
-//! The order of functions and the plan of exchanges follow from the declarations, or the modules are refused.
+//! The order of functions and the plan of exchanges follow from the declarations; contradictions are refused.
 
 use ligament_modules::{plan, plan_json, plan_text, read_declaration, Bin, ModuleError, Simulation};
 

@@ -323,7 +323,8 @@ impl Flow {
                     self.adapt(loses, queues);
                 }
             } else if gauges.values().any(|gauge| gauge.under_way) {
-                // A queue is visible only while something is under way.
+                // A queue can be seen only while bytes are under way. At other times, losses without a queue
+                // are not counted.
                 self.lost = if loses && !queues { self.lost + 1 } else { 0 };
             }
         }

@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 /// Size of the first record of the memory, which has the version and the number of ranks, and of each rank's
 /// line, in bytes.
 const LINE_BYTES: usize = 64;
-/// Maximum number of ranks that are read. No machine has so many.
+/// Maximum number of ranks that are read; it is larger than on any machine.
 const MAX_RANKS: usize = 1 << 16;
 /// Minimum time for which ranks must have been late before they are reported.
 const LASTING: Duration = Duration::from_secs(1);

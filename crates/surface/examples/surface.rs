@@ -1,5 +1,5 @@
-//! The crate as a shared library with a C interface, for programs that compare its surfaces with those of
-//! others: `benchmarks/isosurface` and `tests/surface`. An encoder and a mesh are of the whole process.
+//! The crate as a shared library with a C interface, for programs that compare its surfaces with those of other
+//! programs: `benchmarks/isosurface` and `tests/surface`. The process has one encoder and one mesh.
 
 use ligament_surface::{Block, Encoder, FieldValues, Lanes, MeshBuilder};
 use std::sync::Mutex;
@@ -8,8 +8,8 @@ static ENCODER: Mutex<Option<Encoder>> = Mutex::new(None);
 static BYTES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 static MESH: Mutex<Option<MeshBuilder>> = Mutex::new(None);
 
-/// Takes these vectors of the processor from now on: 0 for scalars, or as many as there are for the widest.
-/// Returns the number of kinds.
+/// Sets the vectors of the processor for all further calls: 0 for scalars, up to the widest kind. Returns the
+/// number of kinds.
 #[no_mangle]
 pub extern "C" fn surface_lanes(number: usize) -> usize {
     let lanes = Lanes::available();

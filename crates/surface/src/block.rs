@@ -2,11 +2,11 @@
 
 use crate::SurfaceError;
 
-/// Points of a row, at most.
+/// Maximum number of points of a row.
 const MAX_ROW_POINTS: u64 = 1 << 20;
-/// Points of a plane, at most.
+/// Maximum number of points of a plane.
 const MAX_PLANE_POINTS: u64 = 1 << 28;
-/// Points of a block, at most: what a viewer reads in some seconds, however few bytes say it.
+/// Maximum number of points of a block: a few bytes may claim so many, and a viewer reads them in some seconds.
 const MAX_POINTS: u64 = 1 << 34;
 const AXES: [&str; 3] = ["x", "y", "z"];
 
@@ -26,18 +26,18 @@ impl FieldValues<'_> {
     }
 }
 
-/// A block of a field with three axes, for a surface. The surface is in the cells between the block's points:
-/// so the points have one layer of ghosts at the upper sides where the grid goes on.
+/// A block of a field with three axes, for a surface. The surface lies in the cells between the block's points.
+/// So where the grid goes on at an upper side, the points must include one layer of ghosts.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
     pub values: FieldValues<'a>,
-    /// Element that is the point `origin`.
+    /// Number of the element at the point `origin`.
     pub first: usize,
-    /// Elements from a point to the next along x, y and z. A block whose smallest stride is not 1 is copied
-    /// first.
+    /// Distances of neighbouring points along x, y and z, in elements. A block whose smallest distance is not 1
+    /// is copied first.
     pub strides: [usize; 3],
-    /// Coordinates of the first point on the lattice of the whole grid. A layer beyond a periodic edge goes on
-    /// counting.
+    /// Coordinates of the first point on the lattice of the whole grid. Behind a periodic edge, coordinates
+    /// continue beyond the grid's length.
     pub origin: [u64; 3],
     /// Points along x, y and z.
     pub points: [u64; 3],
@@ -50,7 +50,7 @@ pub(crate) struct BlockLayout {
     pub(crate) axes: [usize; 3],
     /// Points of a row, rows of a plane, planes.
     pub(crate) points: [usize; 3],
-    /// Elements from point to point, row to row, plane to plane.
+    /// Distances in elements between points, rows and planes.
     pub(crate) strides: [usize; 3],
     pub(crate) first: usize,
 }

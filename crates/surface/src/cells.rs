@@ -1,19 +1,20 @@
-//! Triangles of the cells between two planes. Running counters give the points on a cell's edges: along a row
-//! of cells, edges and points come in the same order.
+//! Triangles of the cells between two planes. Counters give the numbers of the points on a cell's edges,
+//! because edges and points of a row of cells come in the same order.
 
 use crate::lattice::{edges_of_word, PlaneBits};
 use crate::planes::{next, BitPlane};
 use crate::table::{cases, ends, MAX_TRIANGLES};
 
-/// The sequences of edges from which a row of cells takes its edges, each named by the edge of a cell that is
-/// at the cell's first points: four along the rows, two from row to row, and two from plane to plane.
+/// The sequences of edges from which a row of cells takes its edges: four along the rows, two from row to row,
+/// and two from plane to plane. Each is named by the edge at the cell's first points.
 const SEQUENCES: [usize; 8] = [0, 1, 2, 3, 4, 6, 8, 10];
 
 /// Corners of 64 cells in a row: bit `i` of word `c` is the bit of corner `c` of cell `i`.
 type Corners = [u64; 8];
 
-/// The triangles that are made. As many triangles as a cell can have are written for each cell, and those of
-/// the next cell over those that were too many: no processor can foresee how many triangles a cell has.
+/// The output of triangles. For each cell, as many triangles are written as a cell can have, and the next cell
+/// overwrites those beyond its number. A loop over the exact number would be slower, because no processor can
+/// predict it.
 pub(crate) struct Output<'a> {
     triangles: &'a mut Vec<[u32; 3]>,
     /// Triangles of the 64 cells at work.
@@ -30,7 +31,7 @@ impl Output<'_> {
 pub(crate) struct Layer<'a> {
     pub(crate) planes: [&'a PlaneBits; 2],
     pub(crate) row_points: usize,
-    /// Triangles that are counterclockwise in memory are clockwise in x, y and z.
+    /// If true, triangles that are counterclockwise in memory are clockwise in x, y and z.
     pub(crate) mirrored: bool,
 }
 
@@ -84,7 +85,7 @@ impl Layer<'_> {
             let cell = mixed.trailing_zeros();
             mixed &= mixed - 1;
             let at = |bits: u64| (bits >> cell) as u32 & 1;
-            // The numbers of edges in the table have four bits, of which the last four mean none.
+            // Numbers of edges in the table have four bits; their last four values mean no edge.
             let mut edges = [0; 16];
             edges[..4].copy_from_slice(&points[..4]);
             for (pair, &point) in points[4..].iter().enumerate() {
@@ -110,7 +111,7 @@ impl Layer<'_> {
     }
 }
 
-/// Corners of 64 cells: those inside, and those that are NaN.
+/// Corners of 64 cells: the corners inside, and the corners that are NaN.
 struct CellCorners {
     signs: Corners,
     nans: Corners,

@@ -1,5 +1,5 @@
-//! The way from the bytes of surfaces to one mesh. Bytes come from other machines, so nothing in them is
-//! trusted: memory is taken for two planes of signs and for as many edges as there are bytes. `cells` has the
+//! Makes one mesh of the bytes of surfaces. Bytes come from other machines, so they are not trusted: memory is
+//! taken for two planes of signs, and for at most as many edges as there are bytes. `cells` makes the
 //! triangles, and `lattice` the points.
 
 use crate::cells::{Layer, Output};
@@ -9,7 +9,7 @@ use crate::mesh::Mesh;
 use crate::SurfaceError;
 use std::collections::HashMap;
 
-/// A point that has no number in the mesh yet, and one that needs none.
+/// Numbers for a point that has none in the mesh yet, and for one that needs none.
 const NEW: u32 = u32::MAX;
 const UNUSED: u32 = u32::MAX - 1;
 
@@ -19,8 +19,8 @@ pub struct MeshBuilder {
     mesh: Mesh,
     /// Points on the faces of blocks, where another block may have the same edge.
     shared: HashMap<Edge, u32>,
-    /// Points of the last block, which are not in `shared` before another block comes: a mesh of one block
-    /// needs no search.
+    /// Points of the last block. They move to `shared` when another block comes, so a mesh of one block needs
+    /// no search.
     recent: Vec<BorderEdge>,
 }
 
@@ -40,7 +40,8 @@ impl MeshBuilder {
         }
         self.shared.extend(self.recent.drain(..).map(|border| (border.edge, border.point)));
         match self.add_cells(&header, &bytes[HEADER_BYTES..]) {
-            // Each crossed edge of a cell has triangles, so no point is left out but for NaN.
+            // Each crossed edge has a triangle in each of its cells, so a point without a triangle is due to
+            // NaN.
             Ok(border) if self.shared.is_empty() && header.nan_points == 0 && header.has_cells() => {
                 self.recent = border;
             }
@@ -99,8 +100,8 @@ impl MeshBuilder {
         edges.finish(signs)
     }
 
-    /// Joins a block's part of the mesh with the part before it, which has the first `points` and `triangles`:
-    /// an edge that is there already is the same point. Leaves out points without a triangle.
+    /// Joins a block's part of the mesh with the part before it, which has the first `points` and `triangles`.
+    /// An edge that is in both parts becomes one point. Points without a triangle are removed.
     fn join(&mut self, [points, triangles]: [usize; 2], border: &[BorderEdge]) {
         let part = &mut self.mesh.triangles[triangles..];
         let mut numbers = vec![UNUSED; self.mesh.points.len() - points];

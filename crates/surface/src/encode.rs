@@ -1,5 +1,5 @@
-//! The way from a block's values to the bytes of its surface, plane by plane: while a plane is in the caches,
-//! its signs are made, and then the fractions on its crossed edges. Two planes of bits are kept.
+//! Makes the bytes of a block's surface, plane by plane: first the signs of a plane, then the fractions on its
+//! crossed edges, while the plane is still in the caches. Two planes of bits are kept.
 
 use crate::block::{Block, BlockLayout, FieldValues};
 use crate::header::{Header, HEADER_BYTES};
@@ -7,11 +7,11 @@ use crate::planes::{next, BitPlane, NANS, SIGNS};
 use crate::sys::{Lanes, Range, Signs, Value};
 use crate::SurfaceError;
 
-/// Makes surfaces of blocks. Its buffers grow to what the largest surface needed and are used again.
+/// Makes surfaces of blocks. Its buffers are reused, and keep the size of the largest surface.
 #[derive(Debug)]
 pub struct Encoder {
     lanes: Lanes,
-    /// The plane at work, and the one before it.
+    /// The present plane, and the one before it.
     planes: [PlaneBits; 2],
     signs: Vec<u8>,
     fractions: Vec<u8>,
@@ -20,7 +20,7 @@ pub struct Encoder {
     bytes: Vec<u8>,
 }
 
-/// The bytes of a surface, and what their header says.
+/// The bytes of a surface, and the content of their header.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface<'a> {
     pub header: Header,
@@ -36,7 +36,7 @@ struct PlaneBits {
     any_nan: bool,
 }
 
-/// How the signs of values are made.
+/// The method that makes the signs of values.
 #[derive(Clone, Copy)]
 struct Scan<V> {
     lanes: Lanes,
@@ -194,7 +194,7 @@ impl PlaneBits {
         nan_points
     }
 
-    /// Writes what differs from the plane before.
+    /// Writes the differences from the plane before.
     fn write_changes(&self, before: &PlaneBits, bytes: &mut Vec<u8>) {
         let kind = bytes.len();
         bytes.push(0);

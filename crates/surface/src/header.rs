@@ -4,12 +4,12 @@
 use crate::block::is_small_enough;
 use crate::SurfaceError;
 
-/// Bytes of a header.
+/// Size of a header, in bytes.
 pub const HEADER_BYTES: usize = 72;
 /// The first bytes: the name of the format and its version.
 const NAME: [u8; 4] = *b"LSF1";
 
-/// The begin of the bytes of a surface.
+/// The beginning of a surface's bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
     /// Axis of a row, of a plane's rows, and of planes in memory: 0 for x, 1 for y, 2 for z.
@@ -26,11 +26,11 @@ pub struct Header {
     pub min: f64,
     /// Largest value of the block, without NaN.
     pub max: f64,
-    /// Points whose value is NaN. Their cells have no triangles.
+    /// Number of points whose value is NaN. Their cells have no triangles.
     pub nan_points: u64,
-    /// Edges of the lattice that the surface crosses.
+    /// Number of the lattice's edges that the surface crosses.
     pub edges: u32,
-    /// Bytes of the signs.
+    /// Number of bytes of the signs.
     pub sign_bytes: u32,
 }
 
@@ -54,7 +54,7 @@ impl Header {
         bytes
     }
 
-    /// Reads the header of a surface's bytes, of which there must be as many as the header says.
+    /// Reads the header of a surface's bytes. Their number must be the one in the header.
     pub fn read(bytes: &[u8]) -> Result<Header, SurfaceError> {
         let malformed = |reason| SurfaceError::Malformed { reason };
         if bytes.len() < HEADER_BYTES {
@@ -102,7 +102,7 @@ impl Header {
         self.axes.map(|axis| self.points[axis] as usize)
     }
 
-    /// True if row, column and plane are no rotation of x, y and z, but a mirror image.
+    /// True if the axes row, column and plane are a mirror image of x, y and z, and not a rotation.
     pub(crate) fn mirrored(&self) -> bool {
         (self.axes[0] + 1) % 3 != self.axes[1]
     }

@@ -1,5 +1,5 @@
-//! The planes of signs that a surface's bytes give, and a point for each crossed edge of the lattice, in the
-//! order of the fractions: for each plane, the edges along each row and those to the next row, and then the
+//! The planes of signs in a surface's bytes, and a point for each crossed edge of the lattice. Points are in
+//! the order of the fractions: for each plane, the edges along each row and those to the next row, and then the
 //! edges to the next plane.
 
 use crate::header::Header;
@@ -36,7 +36,7 @@ impl PlaneBits {
         PlaneBits { signs, nans, nan_points: 0, first_points: std::array::from_fn(|_| vec![0; rows]) }
     }
 
-    /// Becomes the plane after `before`.
+    /// Makes this plane the one after `before`.
     pub(crate) fn read(&mut self, before: &PlaneBits, bytes: &mut &[u8]) -> Result<(), SurfaceError> {
         self.signs.copy_from(&before.signs);
         self.nans.copy_from(&before.nans);
@@ -56,13 +56,13 @@ impl PlaneBits {
     }
 }
 
-/// Edges of a row of points that go along one axis.
+/// Edges along one axis at a row of points.
 struct Row {
     /// Axis in memory.
     axis: usize,
     row: usize,
     plane: usize,
-    /// All edges are on a face of the block. Otherwise the first and the last point's may be.
+    /// True if all edges are on a face of the block. Otherwise, only those at the first and last point may be.
     on_face: bool,
 }
 
@@ -180,7 +180,7 @@ impl EdgePoints<'_> {
     }
 }
 
-/// The bits of a word at which an edge along the row begins: all but that of the last point.
+/// The bits of a word at which an edge along the row begins: all bits but that of the last point.
 pub(crate) fn edges_of_word(row_points: usize, word: usize) -> u64 {
     match row_points - 1 - 64 * word {
         edges if edges < 64 => (1 << edges) - 1,

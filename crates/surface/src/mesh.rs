@@ -5,8 +5,8 @@ use std::collections::HashMap;
 /// A surface as triangles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
-    /// Places of the corners. A `MeshBuilder` gives them on the lattice of the whole grid, whose unit is the
-    /// distance of two points.
+    /// Coordinates of the corners. A `MeshBuilder` gives them on the lattice of the whole grid, in distances of
+    /// points.
     pub points: Vec<[f64; 3]>,
     /// Indices of three points each, counterclockwise for a viewer on the side of lower values.
     pub triangles: Vec<[u32; 3]>,
@@ -25,7 +25,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
 }
 
 impl Mesh {
-    /// Moves each point from the lattice to the place `origin + point × spacing`, in the unit of these.
+    /// Moves each point from the lattice to `origin + point × spacing`, in the unit of these two.
     pub fn scale(&mut self, origin: [f64; 3], spacing: [f64; 3]) {
         for point in &mut self.points {
             *point = std::array::from_fn(|axis| origin[axis] + point[axis] * spacing[axis]);
@@ -51,7 +51,7 @@ impl Mesh {
         self.corners().map(|[a, b, c]| dot(a, cross(b, c))).sum::<f64>() / 6.0
     }
 
-    /// Returns how often each edge of a triangle is there, by its two points.
+    /// Returns each edge of a triangle by its two points, with the number of times that it occurs.
     fn edges(&self) -> HashMap<[u32; 2], u32> {
         let mut edges = HashMap::new();
         for &[a, b, c] in &self.triangles {
@@ -62,13 +62,13 @@ impl Mesh {
         edges
     }
 
-    /// Returns the number of points less that of edges plus that of triangles: 2 for a ball.
+    /// Returns the Euler number: points minus edges plus triangles. It is 2 for a ball.
     pub fn euler_number(&self) -> i64 {
         self.points.len() as i64 - self.edges().len() as i64 + self.triangles.len() as i64
     }
 
-    /// Returns the edges that are not between two triangles, by their points: those of a surface that goes on
-    /// beyond the grid.
+    /// Returns the edges with a triangle on one side only, by their points. A surface that goes on beyond the
+    /// grid has such edges.
     pub fn open_edges(&self) -> Vec<[u32; 2]> {
         self.edges().into_iter().filter(|&(_, count)| count != 2).map(|(edge, _)| edge).collect()
     }

@@ -1,4 +1,4 @@
-//! Planes of bits, one for each point, and their bytes in a surface: what changes from plane to plane.
+//! Planes with one bit for each point, and their bytes in a surface: the changes from plane to plane.
 //!
 //! A plane has a byte that says which of its bits change: `SIGNS`, `NANS` or both. The changes are a bit for
 //! each row, and, for each row that changes, a bit for each of its bytes, and the exclusive or of each byte
@@ -21,7 +21,7 @@ pub(crate) struct BitPlane {
 }
 
 impl BitPlane {
-    /// Gives the plane a size. All bits are `bit`.
+    /// Sets the size of the plane, and all bits to `bit`.
     pub(crate) fn reset(&mut self, row_points: usize, rows: usize, bit: bool) {
         (self.row_points, self.row_words) = (row_points, row_points.div_ceil(64));
         self.words.clear();
@@ -32,7 +32,7 @@ impl BitPlane {
         }
     }
 
-    /// The points of a row's last word.
+    /// The bits of a row's last word that belong to points.
     fn last_word(&self) -> u64 {
         u64::MAX >> (self.row_words * 64 - self.row_points)
     }
@@ -45,7 +45,7 @@ impl BitPlane {
         &mut self.words[row * self.row_words..][..self.row_words]
     }
 
-    /// Becomes the same as a plane of this size.
+    /// Copies a plane of the same size.
     pub(crate) fn copy_from(&mut self, other: &BitPlane) {
         self.words.copy_from_slice(&other.words);
     }
@@ -63,7 +63,7 @@ impl BitPlane {
         self.row_points.div_ceil(8)
     }
 
-    /// Writes the changes from `before` to this plane. Writes nothing and returns false if there are none.
+    /// Writes the changes from `before` to this plane. If there are none, writes nothing and returns false.
     pub(crate) fn write_changes(&self, before: &BitPlane, bytes: &mut Vec<u8>) -> bool {
         if self.words == before.words {
             return false;
@@ -94,7 +94,7 @@ impl BitPlane {
         }
     }
 
-    /// Makes the changes that `write_changes` has written, and moves `bytes` behind them.
+    /// Applies changes that `write_changes` has written, and removes them from the front of `bytes`.
     pub(crate) fn read_changes(&mut self, bytes: &mut &[u8]) -> Result<(), SurfaceError> {
         let (rows, row_bytes, last) = (self.rows(), self.row_bytes(), self.last_word());
         let map = take(bytes, rows.div_ceil(8))?;
@@ -112,12 +112,12 @@ impl BitPlane {
     }
 }
 
-/// Returns the bits of the points behind those of a word of a row.
+/// Returns the bits of the points just behind those in a word of a row.
 pub(crate) fn next(row: &[u64], word: usize) -> u64 {
     row[word] >> 1 | row.get(word + 1).map_or(0, |next| next << 63)
 }
 
-/// Takes the first `count` bytes off.
+/// Removes the first `count` bytes.
 pub(crate) fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], SurfaceError> {
     let (first, rest) =
         bytes.split_at_checked(count).ok_or(SurfaceError::Malformed { reason: "they end within the signs" })?;
@@ -125,7 +125,7 @@ pub(crate) fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], S
     Ok(first)
 }
 
-/// Returns the numbers of the bits that are set, which must be below `limit`.
+/// Returns the numbers of the bits that are set. They must be below `limit`.
 fn set_bits(bytes: &[u8], limit: usize) -> Result<impl Iterator<Item = usize> + '_, SurfaceError> {
     let used = limit % 8;
     if used != 0 && bytes.last().is_some_and(|last| last >> used != 0) {

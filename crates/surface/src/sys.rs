@@ -1,5 +1,5 @@
-//! All `unsafe` code of this crate: signs of a row with the vectors of the processor. Which vectors it has is
-//! seen at run time. AVX-512 would need Rust 1.89; the pass over the values waits for memory as it is.
+//! All `unsafe` code of this crate: signs of a row with the vectors of the processor, which are chosen at run
+//! time. AVX-512 would need Rust 1.89, and would not be faster: the loop over the values waits for memory.
 
 /// The vectors that make signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Lanes {
 }
 
 impl Lanes {
-    /// Returns the vectors that this processor has, the fastest last.
+    /// Returns the kinds of vectors of this processor, the fastest last.
     pub fn available() -> Vec<Lanes> {
         #[cfg(target_arch = "x86_64")]
         let lanes = if std::arch::is_x86_feature_detected!("avx2") {
@@ -29,7 +29,7 @@ impl Lanes {
     }
 }
 
-/// Smallest and largest value, without NaN, and whether there is a NaN.
+/// Smallest and largest value, without NaN, and true if there is a NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Range {
     pub(crate) min: f64,
@@ -59,7 +59,7 @@ pub(crate) trait Value: Copy + PartialOrd {
 
 /// The result for a row.
 pub(crate) struct Signs<'a> {
-    /// As many words as the row needs.
+    /// One word for each 64 values of the row, rounded up.
     pub(crate) words: &'a mut [u64],
     pub(crate) range: &'a mut Range,
 }
@@ -93,7 +93,7 @@ macro_rules! value {
         }
 
         fn $scalar(row: &[$value], threshold: $value, signs: Signs<'_>) {
-            // Four ranges, so that the processor need not wait for one comparison before the next.
+            // With four ranges, the processor need not wait for one comparison before the next.
             let mut ranges = [*signs.range; 4];
             for (chunk, word) in row.chunks(64).zip(signs.words) {
                 *word = 0;
@@ -151,14 +151,14 @@ mod x86 {
     use super::Signs;
     use std::arch::x86_64::*;
 
-    /// Length of a line of the caches.
+    /// Length of a cache line.
     const LINE_BYTES: usize = 64;
-    /// Distance from the values that are read to those that the processor is told to load: the way of memory to
-    /// the caches takes as long as it takes to read so many values. Rows mostly follow each other.
+    /// Distance between the values that are read and those that the processor is told to load. Loading takes as
+    /// long as reading this many values. Most rows follow each other in memory.
     const AHEAD_BYTES: usize = 2048;
 
-    /// A function that makes the signs of a row with vectors of some values. `min` and `max` return their
-    /// second operand if the first is NaN, so NaN is left out.
+    /// Defines a function that makes the signs of a row with vectors of several values. `min` and `max` return
+    /// their second operand if the first is NaN, so NaN is left out.
     macro_rules! signs {
         ($name:ident, $feature:literal, $value:ty, $count:literal, $load:ident, $spread:ident, $zero:ident,
          $store:ident, $mask:ident, $min:ident, $max:ident, $or:ident, $at_least:expr, $unordered:expr) => {

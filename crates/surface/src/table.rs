@@ -1,6 +1,6 @@
-//! Triangles of a cell for each of the 256 ways in which its corners may be inside or outside. The table is
-//! made by rules, so that two cells agree on the face that they share: on a face with two crossing diagonals,
-//! the two corners inside are kept apart, whatever the cell and the order of the axes.
+//! Triangles of a cell for each of the 256 cases: each corner is inside or outside. Rules make the table, so
+//! two cells agree on the face that they share. On a face with two corners inside that are diagonally opposite,
+//! these two are kept apart, in any cell and with any order of the axes.
 //!
 //! Corner `c` of a cell has the offsets `c & 1`, `c >> 1 & 1` and `c >> 2` along its three axes. Edge `4 a + b`
 //! goes along axis `a`; `b & 1` and `b >> 1` are its offsets along the two other axes, the lower axis first.
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 const CASES: usize = 256;
 
-/// Triangles of a cell, at most.
+/// Maximum number of triangles of a cell.
 pub(crate) const MAX_TRIANGLES: usize = 5;
 
 type Triangles = Vec<[u8; 3]>;
@@ -19,7 +19,7 @@ type Triangles = Vec<[u8; 3]>;
 #[derive(Default)]
 pub(crate) struct Case {
     pub(crate) count: usize,
-    /// The first `count` are triangles.
+    /// Only the first `count` are triangles.
     pub(crate) triangles: [[u8; 3]; MAX_TRIANGLES],
 }
 
@@ -103,8 +103,8 @@ fn edge_between(one: u8, other: u8) -> u8 {
     4 * axis + offsets
 }
 
-/// Two edges are on one face: a diagonal between them would lie in that face, where a neighbour may have it
-/// too.
+/// Returns true if two edges are on one face. A diagonal between them would lie in that face, where the
+/// neighbour may have it, too.
 fn share_a_face(one: u8, other: u8) -> bool {
     faces().iter().any(|corners| {
         let edges: Vec<u8> = (0..4).map(|i| edge_between(corners[i], corners[(i + 1) % 4])).collect();

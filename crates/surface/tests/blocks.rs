@@ -1,11 +1,13 @@
-//! Blocks of a grid show one surface, however the grid is divided, stored, and read by the processor.
+//! Blocks of a grid show one surface, independent of the division, the order in memory, and the processor's
+//! vectors.
 
 mod common;
 
 use common::{encoded, inner_open_edges, joined, mesh, places, Field, Random};
 use ligament_surface::{Block, Encoder, FieldValues, Lanes, MeshBuilder};
 
-/// Cuts an axis at some places: begin and end of each part, which shares its last point with the next.
+/// Cuts an axis at some points. Returns begin and end of each part; a part shares its last point with the next
+/// part.
 fn cuts(points: u64, random: &mut Random) -> Vec<[u64; 2]> {
     let mut at: Vec<u64> = (0..random.below(4)).map(|_| 1 + random.below(points - 2)).collect();
     at.extend([0, points - 1]);
@@ -162,7 +164,7 @@ fn single_precision_makes_the_surface_of_the_same_numbers_in_double_precision() 
     let narrow: Vec<f32> = field.values.iter().map(|&value| value as f32).collect();
     let wide = Field { values: narrow.iter().map(|&value| value.into()).collect(), ..field };
     let block = Block { values: FieldValues::F32(&narrow), ..wide.whole() };
-    // Levels equal to a value, and closer to one than single precision can tell.
+    // Levels equal to a value, and levels whose difference from a value is too small for single precision.
     let value = wide.values[100];
     for level in [0.3, value, value * (1.0 + 1e-12), value * (1.0 - 1e-12), 0.0, -1.0, 1e300, -1e300, 1e-50] {
         assert!(encoded(&block, level) == encoded(&wide.whole(), level), "{level}");

@@ -1,4 +1,4 @@
-//! Meshes have the area, the volume and the Euler number of what they show, and no hole.
+//! Meshes have the area, the volume and the Euler number of the shown shape, and no hole.
 
 mod common;
 

@@ -41,8 +41,8 @@ fn triangles_use_each_crossed_edge_and_no_other() {
     }
 }
 
-/// The sides of triangles, with their direction, that no other triangle of the cell has: where a neighbour's
-/// triangles must go on.
+/// The directed sides of triangles that no other triangle of the cell has. The triangles of neighbours continue
+/// there.
 fn border(case: u8) -> Vec<(u8, u8)> {
     let mut sides: HashMap<(u8, u8), i32> = HashMap::new();
     for &[a, b, c] in case_triangles(case) {
@@ -57,7 +57,7 @@ fn border(case: u8) -> Vec<(u8, u8)> {
     sides.keys().filter(|&&(from, to)| !sides.contains_key(&(to, from))).copied().collect()
 }
 
-/// The borders that lie in a face, without the face's own number: offsets on the face's two axes.
+/// The sides that lie in a face, as offsets on the face's two axes, without the number of the face.
 fn border_in(case: u8, axis: u8, side: u8) -> Vec<([u8; 2], [u8; 2])> {
     let on_face = |edge: u8| faces(edge).contains(&(axis, side));
     let place = |edge: u8| [edge / 4, faces(edge).iter().find(|face| face.0 != axis).unwrap().1];

@@ -1,4 +1,4 @@
-//! FieldValues that are no ordinary numbers, blocks that cannot be, and bytes that are none.
+//! Unusual numbers as values; blocks and bytes that are refused.
 
 mod common;
 
@@ -158,7 +158,7 @@ fn bytes_that_were_cut_are_refused() {
     let bytes = sample();
     for length in 0..bytes.len() {
         assert!(MeshBuilder::new().add(&bytes[..length]).is_err(), "{length}");
-        // With a header that says as many.
+        // The header claims this many, too.
         if length >= HEADER_BYTES {
             let mut shorter = bytes[..length].to_vec();
             let header = Header::read(&bytes).unwrap();

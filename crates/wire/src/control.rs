@@ -543,13 +543,13 @@ pub struct PortInfo {
     /// slot for each rank of the sender, which the code does not see.
     #[n(4)]
     pub array: Option<Vec<u64>>,
-    /// How the port goes with the clock of its instance, if it carries events or samples. A receiving port
-    /// then has a slot for each rank of the sender, which the code does not see.
+    /// The use of the instance's clock, if the port carries events or samples. A receiving port then has a slot
+    /// for each rank of the sender, which the code does not see.
     #[n(5)]
     pub clock: Option<PortClockInfo>,
 }
 
-/// How a port goes with the clock of its instance.
+/// The use of an instance's clock by a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct PortClockInfo {
     /// Number of ids, if the port carries events; `None` if it carries samples.

@@ -14,7 +14,7 @@ use ligament_wire::{
 };
 use std::rc::Rc;
 
-/// How far an instance has come. Two runs of a schedule are compared by this.
+/// The progress of an instance, by which two runs of a schedule are compared.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     /// The agent has accepted its registration.

@@ -107,7 +107,7 @@ pub struct Shared {
     pub story: Option<Vec<String>>,
     /// A digest of all events. Equal schedules have equal digests.
     pub digest: u64,
-    /// How often an instance slept out its time.
+    /// Number of times that an instance slept to the end of its time.
     pub slept_out: u64,
 }
 

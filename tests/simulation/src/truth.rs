@@ -38,7 +38,7 @@ impl Truth {
     }
 }
 
-/// How far each instance has come.
+/// The progress of each instance.
 struct InstanceProgress<'a> {
     script: &'a Script,
     at: Vec<usize>,

@@ -88,8 +88,8 @@ public:
     void exchange(double time, const std::vector<Field> &fields) {
         detail::call(lig_domain_exchange, handle_.get(), time, raw(fields), fields.size());
     }
-    // Begins an exchange: sends, and waits for nobody as long as the budgets of the conduits last. The code can
-    // compute what needs no ghosts before `end`.
+    // Begins an exchange: sends, and does not wait while the budgets of the conduits last. Until `end`, the
+    // code can do work that needs no ghosts.
     void begin(double time, const std::vector<Field> &fields) {
         detail::call(lig_domain_begin, handle_.get(), time, raw(fields), fields.size());
     }
@@ -98,8 +98,8 @@ public:
         detail::call(lig_domain_end, handle_.get(), raw(fields), fields.size());
     }
 
-    // Shows a field to the taps of the port with the field's name, at the time of its last exchange. Nothing is
-    // joined to this port, and while nobody looks nothing is copied or computed. A block calls this after an
+    // Shows a field to the taps of the port with the field's name, at the time of its last exchange. No conduit
+    // is connected to this port, and without a tap nothing is copied or computed. A block calls this after an
     // exchange, before the points of the field change. Throws UsageError if the field was in no exchange yet.
     void publish(Field field) {
         detail::call(lig_domain_publish, handle_.get(), static_cast<std::uint32_t>(field));

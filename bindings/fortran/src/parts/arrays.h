@@ -1,4 +1,4 @@
-// Texts and arrays of Fortran's, as the C interface wants them. Part of ligament_descriptors.c.
+// Texts and arrays of Fortran, converted for the C interface. Part of ligament_descriptors.c.
 
 // ---- texts
 
@@ -7,11 +7,11 @@ static size_t trimmed(const char *text, size_t length) {
     return length;
 }
 
-// A name, without the blanks at its end, as C wants it.
+// Converts a name to a C string, without the blanks at its end.
 static lig_status name_of(const char *text, size_t length, char name[NAME_SIZE]) {
     length = trimmed(text, length);
     if (length >= NAME_SIZE) return fail(LIG_ERR_USAGE, "a name of %zu characters is too long", length);
-    // Names of ports are short: a loop takes less than the calls to search and to copy.
+    // Names of ports are short, so a loop is faster than the calls to search and to copy.
     for (size_t i = 0; i < length; ++i) {
         if (text[i] == 0) return fail(LIG_ERR_USAGE, "there is a NUL in a name");
         name[i] = text[i];
@@ -20,7 +20,7 @@ static lig_status name_of(const char *text, size_t length, char name[NAME_SIZE])
     return LIG_OK;
 }
 
-// The same for text of any length, to be freed.
+// Does the same for text of any length. The caller frees the result.
 static char *line_of(const char *text, size_t length) {
     char *line = malloc(length + 1);
     if (line == NULL) return NULL;
@@ -38,8 +38,8 @@ static char *line_of(const char *text, size_t length) {
 
 // ---- arrays
 
-// The element type of a descriptor; 0 if messages have none like it. Fortran's integers are signed, and so are
-// those of messages unless it is said otherwise.
+// Returns the element type of a descriptor; 0 if messages have no such type. Fortran's integers are signed, and
+// so are those of messages unless the caller says otherwise.
 static lig_dtype dtype_of(const CFI_cdesc_t *array, bool is_unsigned) {
     const CFI_type_t type = array->type;
     if (type == CFI_type_int8_t) return is_unsigned ? LIG_UINT8 : LIG_INT8;
@@ -57,7 +57,7 @@ static lig_dtype dtype_of(const CFI_cdesc_t *array, bool is_unsigned) {
     return 0;
 }
 
-// A type as Fortran's users call it.
+// Returns the name of a type as users of Fortran know it.
 static const char *type_name(const CFI_cdesc_t *array, char name[64]) {
     const char *what = "a derived type, or one that is unknown,";
 #ifdef CFI_type_mask
@@ -92,8 +92,8 @@ static bool lie_together(const CFI_cdesc_t *array, bool first_fastest) {
     return true;
 }
 
-// Describes Fortran's array, as it lies, to the C interface. `verb` is what is done with it. A logical of more
-// than one byte becomes the truth values of which one lies in each of its elements: the lowest byte.
+// Describes a Fortran array, as it lies in memory, to the C interface. `verb` names the operation, for errors.
+// A logical of more than one byte is described as truth values of one byte, its lowest.
 static lig_status describe(const CFI_cdesc_t *array, bool is_unsigned, const char *verb, lig_array *into,
                            int64_t strides[LIG_MAX_DIMS]) {
     char name[64];
@@ -115,7 +115,7 @@ static lig_status describe(const CFI_cdesc_t *array, bool is_unsigned, const cha
     }
     into->ndim = (uint32_t)array->rank;
     into->data = array->base_addr;
-    // An array constructor without elements has no address either, but a descriptor in order.
+    // An array constructor without elements has no address either, but a valid descriptor.
     const bool nowhere_at_all =
         array->base_addr == NULL && !(array->rank > 0 && array->dim[0].sm == (CFI_index_t)array->elem_len);
     bool empty = false;
@@ -145,7 +145,7 @@ static lig_status describe(const CFI_cdesc_t *array, bool is_unsigned, const cha
     return LIG_OK;
 }
 
-// The names of dimensions and the unit of an array, as C wants them, for as long as this lives.
+// The names of dimensions and the unit of an array as C strings, which live as long as this struct.
 typedef struct {
     char *names, *unit;
     const char *each[LIG_MAX_DIMS];
@@ -182,7 +182,7 @@ static void unlabel(Labels *labels) {
     free(labels->unit);
 }
 
-// Describes an array with its labels, and in the order in which it is to travel.
+// Describes an array with its labels, and in the order in which it will travel.
 static lig_status describe_fully(const CFI_cdesc_t *data, const lf_sending *how, const char *names,
                                  const char *unit, const char *verb, lig_array *array,
                                  int64_t strides[LIG_MAX_DIMS], Labels *labels) {

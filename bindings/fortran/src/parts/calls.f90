@@ -1,4 +1,4 @@
-! The C side of the binding as Fortran sees it (ligament_descriptors.c), and what becomes of an error. Not for
+! The C side of the binding as Fortran sees it (ligament_descriptors.c), and the handling of errors. Not for
 ! users.
 module ligament_calls
    use, intrinsic :: iso_c_binding
@@ -701,7 +701,7 @@ module ligament_calls
 
 contains
 
-   ! Ends every call: gives the status to those who asked for it, else stops the program if there was an error.
+   ! Ends every call: returns the status if the caller asked for it; otherwise stops the program after an error.
    subroutine settle(status, ierr, errmsg)
       integer(c_int32_t), intent(in) :: status
       integer, intent(out), optional :: ierr
@@ -729,7 +729,7 @@ contains
       text = text_at(place, length)
    end function
 
-   ! A copy of a text of C's.
+   ! A copy of a C string.
    function text_at(place, length) result(text)
       type(c_ptr), intent(in) :: place
       integer(c_size_t), intent(in) :: length
@@ -762,7 +762,7 @@ contains
       if (present(order)) order_of = int(order, c_int32_t)
    end function
 
-   ! A number or truth value for C; kind 0 if it is something else. The kinds are those of lig_kind.
+   ! A number or truth value for C; kind 0 for any other type. The kinds are those of lig_kind.
    type(lf_scalar) function scalar_of(item, unsigned)
       class(*), intent(in) :: item
       logical, intent(in), optional :: unsigned

@@ -1,11 +1,10 @@
-// Errors, and keys: what Fortran's variables hold. Part of ligament_descriptors.c.
+// Errors, and the keys that Fortran's variables hold. Part of ligament_descriptors.c.
 
 // ---- errors
 
-// What went wrong in this thread's last call that failed.
+// The error of the last call in this thread that failed.
 static _Thread_local lig_error fault;
-// The instance that an error is reported for which ends the program: where it was made, or the one that is
-// running.
+// The instance whose run learns of an error that ends the program: the one that was made or is running.
 static lig_instance *_Atomic living;
 static _Thread_local lig_instance *mine;
 
@@ -24,8 +23,7 @@ static void origin_name(const lf_ref *ref, char name[ORIGIN_SIZE + 1]) {
     name[length] = 0;
 }
 
-// Puts before the text of an error about a part of a message where that came from, unless the text says so
-// already.
+// Puts the origin of a message before the text of an error about a part of it, unless the text has it already.
 static lig_status named(lig_status status, const lig_message *message) {
     char text[sizeof fault.message], words[400];
     lig_string origin;
@@ -48,7 +46,7 @@ void lf_set_fault(const char *text, size_t length) {
     fail(LIG_ERR_USAGE, "%.*s", length < 1000 ? (int)length : 1000, text);
 }
 
-// Tells the run and the one who reads the output why the program stops.
+// Reports to the run, and on the standard error stream, why the program stops.
 void lf_last_words(int32_t status) {
     fprintf(stderr, "%s\n", fault.message);
     fflush(stderr);
@@ -58,13 +56,13 @@ void lf_last_words(int32_t status) {
     }
 }
 
-// Says which instance this thread runs now; NULL for none.
+// Notes which instance this thread runs now; NULL for none.
 static void enter(lig_instance *instance) {
     mine = instance;
     atomic_store(&living, instance);
 }
 
-// Writes into the error that a function of a submodel was given.
+// Fills in the error that the library passed to a function of a submodel.
 void lf_write_error(lig_error *error, const char *text, size_t length) {
     if (error == NULL) return;
     if (length >= sizeof error->message) length = sizeof error->message - 1;
@@ -74,9 +72,9 @@ void lf_write_error(lig_error *error, const char *text, size_t length) {
 
 // ---- keys: what Fortran's variables hold
 
-// Copies of a variable share what it stands for, and Fortran does not tell when the last of them goes. So a
-// variable holds the key of an entry here, which changes when what it stands for is freed, and a copy that is
-// left over is found out.
+// Copies of a variable share one object, and Fortran does not report when the last copy is gone. So a variable
+// holds the key of an entry here. When the object is freed, the entry's key changes, so a copy with the old key
+// is recognised.
 typedef struct {
     void *_Atomic thing;
     _Atomic uint32_t life;
@@ -96,7 +94,7 @@ static Entry *entry_at(uint32_t number) {
     return chunk != NULL ? &chunk[number % CHUNK] : NULL;
 }
 
-// The entry of a key; NULL if what it stood for is gone.
+// Returns the entry of a key; NULL if its object is gone.
 static Entry *entry_of(int64_t key) {
     if (key == 0) return NULL;
     Entry *entry = entry_at((uint32_t)key);
@@ -110,7 +108,7 @@ static void *thing_of(int64_t key) {
     return entry != NULL ? atomic_load_explicit(&entry->thing, memory_order_relaxed) : NULL;
 }
 
-// The message that a value is part of, if it came in one.
+// Returns the message that a value is part of, if it came in one.
 static const lig_message *message_of(const lf_ref *ref) {
     return ref->port[0] != ' ' && ref->port[0] != 0 ? thing_of(ref->key) : NULL;
 }
@@ -138,7 +136,7 @@ static uint32_t new_entry(void) {
     return number;
 }
 
-// A key for a thing; 0 if there is no memory.
+// Makes a key for an object; 0 if there is no memory.
 static int64_t keep(void *thing) {
     uint32_t number = spare;
     if (number != NONE) {
@@ -153,7 +151,7 @@ static int64_t keep(void *thing) {
     return (int64_t)((uint64_t)atomic_load_explicit(&entry->life, memory_order_relaxed) << 32 | number);
 }
 
-// Ends the life of a key and gives what it stood for; NULL if that was gone already.
+// Ends the life of a key and returns its object; NULL if the object was gone already.
 static void *let_go(int64_t key) {
     Entry *entry = entry_of(key);
     if (entry == NULL) return NULL;
@@ -207,7 +205,7 @@ static lig_status there(const lf_ref *ref) {
         if (present != LIG_OK) return present;                                    \
     } while (0)
 
-// A value that was built, for Fortran.
+// Gives Fortran a value that was built.
 static lig_status give(lig_status status, lig_value *value, lf_ref *made) {
     memset(made, 0, sizeof *made);
     memset(made->port, ' ', ORIGIN_SIZE);
@@ -221,7 +219,7 @@ static lig_status give(lig_status status, lig_value *value, lf_ref *made) {
     return fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for a value");
 }
 
-// A part of a value, for Fortran: it lives as long as what it is part of.
+// Gives Fortran a part of a value. It lives as long as the whole value.
 static void lend(const lf_ref *whole, const lig_value *part, lf_ref *made) {
     *made = *whole;
     made->value = part;
@@ -231,7 +229,7 @@ static void lend(const lf_ref *whole, const lig_value *part, lf_ref *made) {
     if (entry != NULL) made->edition = atomic_load(&entry->edition);
 }
 
-// Says which instance this thread runs now: one that the library lends to a function of a light component.
+// Notes which instance this thread runs now, if the library lends it to a function of a light component.
 void lf_enter(int64_t key) {
     enter(thing_of(key));
 }

@@ -6,13 +6,13 @@ module ligament_grids
    private
    public :: ligament_domain
 
-   ! The calls of lf_domain_exchange and lf_domain_reduce, and the numbers of lf_domain_numbers.
+   ! The numbers by which lf_domain_exchange and lf_domain_reduce know a call, and lf_domain_numbers a property.
    integer(c_int32_t), parameter :: call_exchange = 1, call_begin = 2, call_end = 3
    integer(c_int32_t), parameter :: call_sum = 1, call_min = 2, call_max = 3
    integer(c_int32_t), parameter :: of_shape = 1, of_begin = 2, of_end = 3, of_blocks = 4
 
-   ! The part of a grid that an instance or rank has: one block. The model says under `grids:` how many points
-   ! the grid has, and into how many blocks it is divided.
+   ! The part of a grid that an instance or rank has: one block. In the model, `grids:` has the number of points
+   ! and of blocks along each axis.
    type :: ligament_domain
       integer(c_int64_t) :: key = 0   ! not for users
    contains
@@ -128,15 +128,15 @@ contains
       call lf_domain_free(self%key)
    end subroutine
 
-   ! The number of points of the whole grid along each axis; of size 0 if the domain is gone, as are the
-   ! numbers of the three functions below.
+   ! The number of points of the whole grid along each axis. If the domain has been freed, the array is empty;
+   ! this also holds for the three functions below.
    function domain_shape(self) result(numbers)
       class(ligament_domain), intent(in) :: self
       integer(int64), allocatable :: numbers(:)
       numbers = numbers_of(self, of_shape)
    end function
 
-   ! The first of this block's points along each axis, counted from 0.
+   ! The block's first point along each axis, counted from 0.
    function begin_point(self) result(numbers)
       class(ligament_domain), intent(in) :: self
       integer(int64), allocatable :: numbers(:)
@@ -183,8 +183,8 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! Gives a field another array, of the same type and shape: for codes that have two arrays for a field, and
-   ! exchange one while they write the other.
+   ! Gives a field another array of the same type and shape. This is for codes with two arrays for a field,
+   ! which exchange one array while they write the other.
    subroutine set_data(self, field, array, ierr, errmsg)
       class(ligament_domain), intent(in) :: self
       integer, intent(in) :: field
@@ -194,9 +194,9 @@ contains
       call settle(lf_domain_set_data(self%key, int(field, c_int32_t), array), ierr, errmsg)
    end subroutine
 
-   ! Says in which direction the values of a field travel: -1, 0 or 1 along each axis, as in a lattice Boltzmann
-   ! code. An exchange then fills only the ghosts from which a value comes into the block in this direction, and
-   ! leaves those at other sides between blocks as they are. All blocks give the same directions.
+   ! Sets the direction in which the values of a field travel: -1, 0 or 1 along each axis, as in a lattice
+   ! Boltzmann code. An exchange then fills only the ghosts from which a value enters the block in this
+   ! direction, and does not change other ghosts between blocks. All blocks give the same directions.
    subroutine set_direction(self, field, direction, ierr, errmsg)
       class(ligament_domain), intent(in) :: self
       integer, intent(in) :: field, direction(:)
@@ -220,8 +220,8 @@ contains
       call settle(exchanged(self, call_exchange, time, fields), ierr, errmsg)
    end subroutine
 
-   ! Begins an exchange: sends, and waits for nobody as long as the budgets of the conduits last. The code can
-   ! compute what needs no ghosts before `end`.
+   ! Begins an exchange: sends, and does not wait while the budgets of the conduits last. Until `end`, the code
+   ! can do work that needs no ghosts.
    subroutine begin_exchange(self, time, fields, ierr, errmsg)
       class(ligament_domain), intent(in) :: self
       real(real64), intent(in) :: time

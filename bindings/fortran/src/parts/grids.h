@@ -1,7 +1,7 @@
 // Domains: the blocks of grids. Part of ligament_descriptors.c.
 
-// A domain, the key of its instance, and what was declared about each field's array, so that another array is
-// held against it.
+// A domain, the key of its instance, and the type and shape of each field's array, with which another array of
+// the field is compared.
 typedef struct {
     lig_domain *handle;
     int64_t instance;
@@ -9,7 +9,7 @@ typedef struct {
     size_t count;
 } Block;
 
-// The domain is not used after its instance, which it needs.
+// A domain needs its instance, so it cannot be used after it.
 static lig_status block_of(int64_t key, Block **block) {
     *block = thing_of(key);
     if (*block == NULL) return fail(LIG_ERR_USAGE, "there is no domain here: it was freed, or never made");
@@ -50,7 +50,8 @@ void lf_domain_free(int64_t *key) {
     free(block);
 }
 
-// The numbers of axes: 1 the shape, 2 and 3 the ends of the block, 4 the blocks. Gives the number of axes.
+// Gives numbers for each axis: for `which` 1 the shape, for 2 and 3 the ends of the block, for 4 the blocks.
+// Returns the number of axes.
 int64_t lf_domain_numbers(int64_t key, int32_t which, int64_t numbers[3]) {
     const Block *block = thing_of(key);
     if (block == NULL) return 0;
@@ -67,7 +68,7 @@ int32_t lf_domain_block(int64_t key) {
     return block != NULL ? (int32_t)lig_domain_block(block->handle) : 0;
 }
 
-// Describes the array of a field, whose elements lie together.
+// Describes the array of a field. Its elements must be contiguous.
 static lig_status describe_field(const CFI_cdesc_t *array, lig_array *described) {
     int64_t strides[LIG_MAX_DIMS];
     const lig_status status = describe(array, false, "a field of a grid", described, strides);
@@ -80,7 +81,7 @@ static lig_status describe_field(const CFI_cdesc_t *array, lig_array *described)
                                "elements lie next to each other");
 }
 
-// `lengths` has those of the name and of the unit, which may be NULL.
+// `lengths` has the lengths of the name and of the unit. The unit may be NULL.
 lig_status lf_domain_add_field(int64_t key, const char *name_text, const size_t lengths[2],
                                const CFI_cdesc_t *array, int64_t ghosts, const char *unit_text,
                                int32_t *field) {
@@ -155,7 +156,7 @@ lig_status lf_domain_publish(int64_t key, int32_t field) {
     return lig_domain_publish(block->handle, (uint32_t)field, &fault);
 }
 
-// Copies the reals of an array or section into doubles, in the order of Fortran's elements.
+// Copies the reals of an array or section to doubles, in Fortran's order of elements.
 static void take_reals(const CFI_cdesc_t *array, double *doubles, size_t count) {
     CFI_index_t index[CFI_MAX_RANK] = {0};
     for (size_t i = 0; i < count; ++i) {

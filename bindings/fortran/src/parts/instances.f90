@@ -7,31 +7,31 @@ module ligament_instances
    private
    public :: ligament_instance, ligament_message, ligament_loan, ligament_port, ligament_interrupt_check
 
-   ! When in the execution loop a port is used.
+   ! The operators: the moment of the execution loop in which a port is used.
    integer, parameter, public :: LIGAMENT_F_INIT = 1   ! receives before the first step
    integer, parameter, public :: LIGAMENT_O_I = 2      ! sends during the steps
    integer, parameter, public :: LIGAMENT_S = 3        ! receives during the steps
    integer, parameter, public :: LIGAMENT_O_F = 4      ! sends after the last step
 
-   ! How important a line in the run's log is.
+   ! The levels of lines in the run's log.
    integer, parameter, public :: LIGAMENT_DEBUG = 0, LIGAMENT_INFO = 1, LIGAMENT_WARNING = 2, LIGAMENT_ERROR = 3
    integer, parameter, public :: LIGAMENT_CRITICAL = 4
 
-   ! What a setting is.
+   ! The types of settings.
    integer, parameter, public :: LIGAMENT_SETTING_BOOL = 1, LIGAMENT_SETTING_INT = 2, LIGAMENT_SETTING_FLOAT = 3
    integer, parameter, public :: LIGAMENT_SETTING_STRING = 4, LIGAMENT_SETTING_INT_LIST = 5
    integer, parameter, public :: LIGAMENT_SETTING_FLOAT_LIST = 6, LIGAMENT_SETTING_FLOAT_GRID = 7
 
    integer(c_int32_t), parameter :: unset = 5
 
-   ! A port that a code has: when it is used, and its name; "name[]" for a vector port.
+   ! A port of a code: its operator, and its name; "name[]" for a vector port.
    type :: ligament_port
       integer :: operator = 0
       character(len=128) :: name = ' '
    end type
 
-   ! A message that was received: a value, and the times that it belongs to. Free it when it is no longer
-   ! needed; to receive into it again frees it, too.
+   ! A message that was received: a value, and its times. Free it after use; receiving into it again frees it,
+   ! too.
    type, extends(ligament_value) :: ligament_message
       type(lig_times) :: times   ! not for users
    contains
@@ -42,7 +42,7 @@ module ligament_instances
       procedure :: free => free_message
    end type
 
-   ! Memory for an array that the receiver will read in place.
+   ! Memory for an array. The receiver will read it in place.
    type :: ligament_loan
       integer(c_int64_t) :: key = 0   ! not for users
    end type
@@ -112,7 +112,7 @@ module ligament_instances
    end interface
 
    abstract interface
-      ! True to give up waiting.
+      ! Returns true to stop waiting.
       function ligament_interrupt_check(user) bind(c) result(give_up)
          import
          type(c_ptr), value :: user
@@ -210,10 +210,10 @@ contains
 
    ! ---- life
 
-   ! Joins the run with the ports that this code has, or, without them, those that the model gives it. A program
-   ! does this once. dont_apply_overlay=.true. hands overlays of settings over with messages instead of applying
-   ! them. `ranks` and `threads` say how many processes the instance is, and how many threads each of them has:
-   ! that is kept, and changes nothing yet.
+   ! Joins the run with the ports of this code, or, if it gives none, with those of the model. A program does
+   ! this once. With dont_apply_overlay=.true., overlays of settings come with messages and are not applied.
+   ! `ranks` is the number of processes of the instance, and `threads` the number of threads of each; both are
+   ! recorded, and change nothing yet.
    type(ligament_instance) function create(ports, dont_apply_overlay, ranks, threads, ierr, errmsg)
       type(ligament_port), intent(in), optional :: ports(:)
       logical, intent(in), optional :: dont_apply_overlay
@@ -241,14 +241,14 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! Ends the instance cleanly, unless that was done, and frees it.
+   ! Ends the instance cleanly, if it has not ended yet, and frees it.
    subroutine free_instance(self)
       class(ligament_instance), intent(inout) :: self
       call lf_free(self%key)
    end subroutine
 
-   ! True to go through the execution loop (again): waits for a message on each connected F_INIT port. When
-   ! it says no, the instance is over.
+   ! True to begin a pass of the execution loop: waits for a message on each connected F_INIT port. After it has
+   ! returned false, the instance is over.
    logical function reuse_instance(self, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       integer, intent(out), optional :: ierr
@@ -261,9 +261,9 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! To be called once in each step with its model time, s: says whether settings have changed, and are to be
-   ! asked for again. All whom a change concerns make it in their first step at or after the same model time.
-   ! Waits while a change is being agreed on, and where the run is to stand still.
+   ! A code calls this once in each step with its model time, in s. True if settings have changed, so the code
+   ! must read them again. All instances that a change concerns apply it in their first step at or after the
+   ! same model time. Waits while a change is being agreed on, and while the run is paused.
    logical function steer(self, time, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       real(real64), intent(in) :: time
@@ -277,7 +277,8 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! Declares that a setting can be steered, within a range if one is given. restart: it is read once a pass.
+   ! Declares that a setting can be steered, within a range if one is given. With restart, the code reads the
+   ! setting once a pass.
    subroutine declare_steerable(self, setting, minimum, maximum, unit, restart, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       character(len=*), intent(in) :: setting
@@ -313,8 +314,7 @@ contains
       call settle(lf_finish(self%key), ierr, errmsg)
    end subroutine
 
-   ! Ends the whole run because of an error in this code; `why` is shown to the user. Stop the program
-   ! afterwards.
+   ! Ends the whole run because of an error in this code. The user sees `why`. Stop the program afterwards.
    subroutine error_shutdown(self, why, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       character(len=*), intent(in) :: why
@@ -343,7 +343,7 @@ contains
       name = text_at(place, length)
    end function
 
-   ! The instance's index as in its name, from 0: a number for each dimension of the multiplicity.
+   ! The instance's index, as in its name, counted from 0: one number for each dimension of the multiplicity.
    function instance_index(self) result(index)
       class(ligament_instance), intent(in) :: self
       integer, allocatable :: index(:)
@@ -353,14 +353,13 @@ contains
       index = numbers(:min(count, size(numbers)))
    end function
 
-   ! Which of its instance's ranks this is, from 0, where the model says that each of them speaks for itself;
-   ! else 0.
+   ! The number of this rank in its instance, from 0, if the model has `ranks` for the component; otherwise 0.
    integer function instance_rank(self)
       class(ligament_instance), intent(in) :: self
       instance_rank = lf_rank(self%key, .false._c_bool)
    end function
 
-   ! The number of ranks of its instance that speak for themselves: 1 where the model has no word of them.
+   ! The number of the instance's ranks, if the model has `ranks` for the component; otherwise 1.
    integer function instance_ranks(self)
       class(ligament_instance), intent(in) :: self
       instance_ranks = lf_rank(self%key, .true._c_bool)
@@ -376,8 +375,8 @@ contains
       call settle(lf_log(self%key, int(level, c_int32_t), text, len(text, c_size_t)), ierr, errmsg)
    end subroutine
 
-   ! While the library waits, `check` is asked at least once a second whether to give up; without it nobody is
-   ! asked.
+   ! Sets a function that the library calls at least once a second while it waits. If `check` returns true, the
+   ! library stops waiting. Without `check`, no function is called.
    subroutine set_interrupt_check(self, check, user, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       procedure(ligament_interrupt_check), optional :: check

@@ -1,6 +1,7 @@
 // Instances, settings and submodels. Part of ligament_descriptors.c.
 
-// `names` are `count` names of `length` characters each; `count` below 0 leaves the ports to the model.
+// `names` are `count` names of `length` characters each. If `count` is below 0, the ports are those of the
+// model.
 lig_status lf_create(const int32_t *operators, const char *names, size_t length, int64_t count, int64_t flags,
                      int64_t ranks, int64_t threads, int64_t *key) {
     *key = 0;
@@ -102,7 +103,7 @@ lig_status lf_check(int64_t key, bool (*check)(void *user), void *user) {
     return lig_set_interrupt_check(instance, check, user, &fault);
 }
 
-// The instance's name, or the run's.
+// Gives the name of the instance, or of the run.
 size_t lf_name(int64_t key, bool of_run, const char **text) {
     const lig_instance *instance = thing_of(key);
     *text = of_run ? lig_run_name(instance) : lig_instance_name(instance);
@@ -117,13 +118,14 @@ size_t lf_index(int64_t key, int32_t *index, size_t size) {
     return count;
 }
 
-// Which of its instance's ranks it is, or how many there are.
+// Returns the number of this rank, or the number of all ranks of its instance.
 int32_t lf_rank(int64_t key, bool of_all) {
     const lig_instance *instance = thing_of(key);
     return (int32_t)(of_all ? lig_instance_ranks(instance) : lig_instance_rank(instance));
 }
 
-// The names of ports with an operator, or of settings (operator 0). The longest has `longest` characters.
+// Gives the names of the ports with an operator, or of the settings (operator 0). `longest` is the length of
+// the longest name.
 lig_status lf_names(int64_t key, int32_t op, lig_names **names, int64_t *count, int64_t *longest) {
     INSTANCE(key);
     *names = NULL;
@@ -150,7 +152,7 @@ void lf_take_names(lig_names *names, char *to, size_t longest) {
     lig_names_free(names);
 }
 
-// What is asked about a port.
+// The questions about a port.
 enum { IS_CONNECTED = 1, IS_VECTOR = 2, IS_RESIZABLE = 3, LENGTH = 4 };
 
 lig_status lf_port(int64_t key, const char *port, size_t port_length, int32_t what, int64_t *answer) {
@@ -273,7 +275,7 @@ lig_status lf_setting_bool(int64_t key, const char *setting, size_t length, bool
     return lig_get_setting_bool(instance, name, value, &fault);
 }
 
-// An integer that lies from `least` to `most`.
+// Gives an integer setting, which must lie between `least` and `most`.
 lig_status lf_setting_int(int64_t key, const char *setting, size_t length, int64_t least, int64_t most,
                           int64_t *value) {
     INSTANCE(key);
@@ -325,7 +327,7 @@ lig_status lf_setting_floats(int64_t key, const char *setting, size_t length, co
     return lig_get_setting_float_list(instance, name, values, count, &fault);
 }
 
-// Rows of equal length.
+// Gives a setting with rows of equal length.
 lig_status lf_setting_grid(int64_t key, const char *setting, size_t length, const lig_float_row **rows,
                            size_t *count, size_t *columns) {
     INSTANCE(key);
@@ -344,7 +346,7 @@ lig_status lf_setting_grid(int64_t key, const char *setting, size_t length, cons
     return LIG_OK;
 }
 
-// Row by row into an array whose first index runs fastest.
+// Copies row by row into an array whose first index runs fastest.
 void lf_take_grid(const lig_float_row *rows, size_t count, double *to) {
     for (size_t i = 0; i < count; ++i) {
         for (size_t j = 0; j < rows[i].count; ++j) to[j * count + i] = rows[i].values[j];
@@ -357,7 +359,7 @@ static lig_value *list_of_floats(const double *values, size_t count) {
     return list;
 }
 
-// A setting of any type as a value: also rows of different lengths.
+// Gives a setting of any type as a value. Rows may have different lengths.
 lig_status lf_setting_value(int64_t key, const char *setting, size_t length, lf_ref *made) {
     give(LIG_ERR_USAGE, NULL, made);
     INSTANCE(key);

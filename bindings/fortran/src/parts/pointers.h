@@ -1,10 +1,10 @@
-// What was received: pointers to it in place, and copies of it. Part of ligament_descriptors.c.
+// Pointers to received arrays in place, and copies of these arrays. Part of ligament_descriptors.c.
 
-// Where Fortran's pointers to arrays without elements lead.
+// The target of Fortran's pointers to arrays without elements.
 static _Alignas(16) char nowhere[16];
 
-// Sets a pointer of Fortran's to elements that lie as `strides` say. CFI_setpointer takes its target only from
-// another descriptor, and CFI_establish makes only such as lie together.
+// Points a Fortran pointer to elements with these `strides`. CFI_setpointer takes its target only from another
+// descriptor, and CFI_establish makes only contiguous ones.
 static void point(CFI_cdesc_t *pointer, void *data, const uint64_t *shape, const int64_t *strides) {
     pointer->base_addr = data != NULL ? data : nowhere;
     for (int i = 0; i < pointer->rank; ++i) {
@@ -33,8 +33,8 @@ static const char *signed_apart(lig_dtype came, lig_dtype asked) {
     return "";
 }
 
-// The array that a value is, which must be as a variable of Fortran's is; `shape` may be NULL, and so may
-// `message`, which the value is part of.
+// Gives the array of a value, which must have this type and rank, and this shape unless `shape` is NULL. The
+// value is part of `message`, which may be NULL.
 static lig_status expect(const lig_message *message, const lig_value *value, lig_dtype dtype, int rank,
                          const uint64_t *shape, lig_array_view *view) {
     lig_expected expected = {.size = sizeof expected, .dtype = dtype, .ndim = (uint32_t)rank, .has_ndim = true,
@@ -48,7 +48,7 @@ static lig_status expect(const lig_message *message, const lig_value *value, lig
     return fail(status, "%.950s%s", text, signed_apart(view->dtype, dtype));
 }
 
-// True if all truth values are 0 or 1, as Fortran has them; in C anything else than 0 is true, too.
+// True if all truth values are 0 or 1, as in Fortran; in C, any value other than 0 is true, too.
 static bool are_plain(const lig_array_view *view) {
     if (!view->contiguous) return true;
     const unsigned char *bytes = view->data;
@@ -57,15 +57,15 @@ static bool are_plain(const lig_array_view *view) {
     return seen <= 1;
 }
 
-// True if a message's own value is such an array: nothing needs to be said then of what was expected.
+// True if a message's own value is such an array, so that no error has to name the expected one.
 static bool is_as_expected(const lf_ref *ref, lig_dtype dtype, int rank, lig_array_view *view) {
     const lig_message *message = ref->edition == -1 ? message_of(ref) : NULL;
     return message != NULL && lig_message_array(message, view, NULL) == LIG_OK && view->dtype == dtype &&
            view->ndim == (uint32_t)rank;
 }
 
-// Points Fortran's pointer at a received array, in place. Element (i, j) is the sender's whatever the order:
-// the pointer's strides follow it.
+// Points Fortran's pointer to a received array, in place. Element (i, j) is the sender's in either order,
+// because the pointer's strides follow the order.
 lig_status lf_view(const lf_ref *ref, bool is_unsigned, CFI_cdesc_t *pointer) {
     pointer->base_addr = NULL;
     THERE;
@@ -93,7 +93,7 @@ lig_status lf_view(const lf_ref *ref, bool is_unsigned, CFI_cdesc_t *pointer) {
     return LIG_OK;
 }
 
-// The same for bytes.
+// Does the same for bytes.
 lig_status lf_view_bytes(const lf_ref *ref, CFI_cdesc_t *pointer) {
     pointer->base_addr = NULL;
     THERE;

@@ -28,7 +28,7 @@ void lf_free_message(lf_ref *ref) {
     ref->value = NULL;
 }
 
-// Gives Fortran a message that came on a port.
+// Gives Fortran a message that arrived on a port.
 static lig_status take(lig_message *message, const char *name, int64_t slot, lf_ref *made, lig_times *times) {
     const lig_status status = lig_message_times(message, times, &fault);
     made->key = keep(message);
@@ -60,8 +60,7 @@ lig_status lf_receive_with_settings(const lf_receiving *how, const char *port, l
     return status == LIG_OK ? take(message, name, how->slot, made, times) : status;
 }
 
-// As `lf_receive`; `connected` says whether something is connected to the port, and nothing was received where
-// nothing is.
+// Like `lf_receive`. `connected` is false if nothing is connected to the port; then nothing was received.
 lig_status lf_receive_if_connected(const lf_receiving *how, const char *port, lf_ref *made, lig_times *times,
                                    bool *connected) {
     *connected = false;
@@ -114,9 +113,8 @@ lig_status lf_has_next(const lf_receiving *how, const char *port, bool *more) {
     return lig_has_next(instance, name, &options, more, &fault);
 }
 
-// Waits for the first of several ports, and, if there is a place for a message, receives there. `ports` are
-// `count` names of `how->port_length` characters each; `slots` is NULL, or has a number below 0 for a port
-// without slots.
+// Waits for the first of several ports, and, if `made` is not NULL, receives there. `ports` are `count` names
+// of `how->port_length` characters each; `slots` is NULL, or has a number below 0 for each port without slots.
 static lig_status first_of(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots,
                            int64_t *which, lf_ref *made, lig_times *times) {
     *which = 0;
@@ -173,7 +171,7 @@ lig_status lf_message_settings(const lf_ref *ref, lf_ref *made) {
 
 // ---- loans
 
-// Lends memory for an array, at which Fortran's pointer is set.
+// Lends memory for an array, and points Fortran's pointer to it.
 lig_status lf_loan(const lf_sending *how, const CFI_cdesc_t *shape, const char *names, const char *unit,
                    int64_t *key, CFI_cdesc_t *pointer) {
     *key = 0;
@@ -229,7 +227,7 @@ lig_status lf_send_loan(const lf_sending *how, const char *port, int64_t *key) {
     return status;
 }
 
-// Loans of an instance are gone with it.
+// The loans of an instance end with it.
 void lf_free_loan(int64_t instance_key, int64_t *key) {
     lig_instance *instance = thing_of(instance_key);
     lig_loan *loan = let_go(*key);

@@ -7,13 +7,12 @@ module ligament_submodels
    private
    public :: ligament_submodel, ligament_run_submodel, ligament_run_light
 
-   ! A submodel by its operators and its end condition, for codes that would rather not write the loop
-   ! themselves.
+   ! A submodel by its operators and its end condition, for codes that leave the loop to the library.
    type, abstract :: ligament_submodel
       character(len=:), allocatable, private :: failure
    contains
       procedure(operation), deferred :: initialise      ! F_INIT: sets the state, perhaps from messages
-      procedure(condition), deferred :: is_done         ! whether this pass is over; asked before each step
+      procedure(condition), deferred :: is_done         ! true if this pass is over; called before each step
       procedure(operation), deferred :: observe         ! O_I: shows the state to others
       procedure(operation), deferred :: solve           ! S: advances the state by one step
       procedure(operation), deferred :: observe_final   ! O_F: shows the final state
@@ -33,28 +32,28 @@ module ligament_submodels
       end function
    end interface
 
-   ! A submodel on its way through C.
+   ! The submodel, as C passes it back.
    type :: running
       class(ligament_submodel), pointer :: submodel => null()
       type(ligament_instance) :: instance
       logical :: light = .false.
    end type
 
-   ! What all light components begin as.
+   ! The initial state of all light components.
    type :: original
       class(ligament_submodel), pointer :: submodel => null()
    end type
 
 contains
 
-   ! To be called in a procedure of a submodel: when it returns, the whole run ends with this text.
+   ! A procedure of a submodel calls this on failure: when it returns, the whole run ends with this text.
    subroutine fail(self, why)
       class(ligament_submodel), intent(inout) :: self
       character(len=*), intent(in) :: why
       self%failure = why
    end subroutine
 
-   ! Runs a submodel for as long as there are start messages.
+   ! Runs a submodel as long as start messages come.
    subroutine ligament_run_submodel(instance, submodel, ierr, errmsg)
       type(ligament_instance), intent(in) :: instance
       class(ligament_submodel), intent(inout), target :: submodel
@@ -69,9 +68,9 @@ contains
       call settle(lf_run_submodel(instance%key, functions), ierr, errmsg)
    end subroutine
 
-   ! Runs all instances of this program, which the model calls light, in this process; each begins as a copy of
-   ! `submodel`. Without that in the model, runs the one instance that this process is. A procedure is called
-   ! when there is a message, or the conduit's end, on each connected port of its operator.
+   ! Runs all instances of this program in this process, if the model calls the component light; each begins as
+   ! a copy of `submodel`. Otherwise, runs the one instance of this process. The library calls a procedure when
+   ! each connected port of its operator has a message, or its conduit has ended.
    subroutine ligament_run_light(submodel, ierr, errmsg)
       class(ligament_submodel), intent(in), target :: submodel
       integer, intent(out), optional :: ierr

@@ -1,4 +1,4 @@
-! Values: what a message holds, read in place, and trees that are built to be sent.
+! Values: the content of a message, read in place, and trees that a program builds to send them.
 module ligament_values
    use ligament_calls
    implicit none
@@ -10,17 +10,18 @@ module ligament_values
       ligament_settings
    public :: ligament_kind_name
 
-   ! What a value is (kind).
+   ! The kinds of values.
    integer, parameter, public :: LIGAMENT_KIND_NONE = 0, LIGAMENT_KIND_BOOL = 1, LIGAMENT_KIND_INT = 2
    integer, parameter, public :: LIGAMENT_KIND_UINT = 3   ! an integer above huge(0_int64)
    integer, parameter, public :: LIGAMENT_KIND_FLOAT = 4, LIGAMENT_KIND_COMPLEX = 5, LIGAMENT_KIND_STRING = 6
    integer, parameter, public :: LIGAMENT_KIND_BYTES = 7, LIGAMENT_KIND_LIST = 8, LIGAMENT_KIND_MAP = 9
    integer, parameter, public :: LIGAMENT_KIND_ARRAY = 10, LIGAMENT_KIND_SETTINGS = 11
 
-   ! Which index runs fastest in memory.
+   ! The index that runs fastest in memory.
    integer, parameter, public :: LIGAMENT_ROW_MAJOR = 0, LIGAMENT_COLUMN_MAJOR = 1
 
-   ! A value: of a message, part of another value, or built. Copies of the variable stand for the same value.
+   ! A value: that of a message, a part of another value, or one that was built. Copies of the variable refer to
+   ! the same value.
    type :: ligament_value
       type(lf_ref) :: ref   ! not for users
    contains
@@ -50,7 +51,7 @@ module ligament_values
       procedure :: free => free_value
    end type
 
-   ! A number, a truth value or a text as a value.
+   ! Makes a value of a number, a truth value or a text.
    interface ligament_value
       procedure :: new_scalar
    end interface
@@ -124,7 +125,7 @@ contains
 
    ! ---- reading
 
-   ! What the value is: LIGAMENT_KIND_...
+   ! The kind of the value: LIGAMENT_KIND_...
    integer function value_kind(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
@@ -173,8 +174,8 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! view: points `pointer`, of the array's type and rank, at a received array where it lies. It may be read for
-   ! as long as the message lives, and never written. After an error it is null.
+   ! view: points `pointer`, of the array's type and rank, to a received array in place. The array is valid as
+   ! long as the message lives, and must not be written. After an error, the pointer is null.
    subroutine view_int8(self, pointer, unsigned, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer(int8), pointer, intent(out) :: pointer(..)
@@ -251,7 +252,7 @@ contains
       call settle(lf_view_logical8(self%ref, told(), pointer), ierr, errmsg)
    end subroutine
 
-   ! The same for bytes.
+   ! Does the same for bytes.
    subroutine view_bytes(self, pointer, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer(int8), pointer, intent(out) :: pointer(:)
@@ -307,7 +308,7 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! Which index of an array runs fastest: LIGAMENT_COLUMN_MAJOR or LIGAMENT_ROW_MAJOR.
+   ! The index of an array that runs fastest: LIGAMENT_COLUMN_MAJOR or LIGAMENT_ROW_MAJOR.
    integer function order(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
@@ -362,7 +363,7 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! An item of a list or map, counted from 1. It lives as long as what it is part of.
+   ! An item of a list or map, counted from 1. It lives as long as the list or map.
    type(ligament_value) function at(self, index, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(in) :: index
@@ -386,7 +387,7 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! What is under a key of a map; an error if nothing is.
+   ! The value with a key in a map; an error if there is none.
    type(ligament_value) function find(self, key, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       character(len=*), intent(in) :: key
@@ -408,7 +409,7 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! Settings as a map, to be freed.
+   ! Settings as a map. The caller frees it.
    type(ligament_value) function settings_map(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
@@ -439,7 +440,7 @@ contains
       call settle(status, ierr, errmsg)
    end function
 
-   ! A value that is nothing.
+   ! A value of the kind none.
    type(ligament_value) function ligament_none()
       call settle(lf_new_none(ligament_none%ref))
    end function
@@ -490,9 +491,8 @@ contains
       call settle(lf_new_settings(map%ref, ligament_settings%ref), ierr, errmsg)
    end function
 
-   ! Puts an item under a key of a map: a number, a truth value, a text, or a value. A value that was built
-   ! belongs to the map from now on, and its variable stands for nothing any more; of any other a copy is put
-   ! there.
+   ! Puts an item under a key of a map: a number, a truth value, a text, or a value. A value that was built then
+   ! belongs to the map, and its variable is empty; of any other value, the map gets a copy.
    subroutine set(self, key, item, unsigned, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       character(len=*), intent(in) :: key
@@ -503,7 +503,7 @@ contains
       call put(self, item, unsigned, key, ierr, errmsg)
    end subroutine
 
-   ! The same at the end of a list.
+   ! Does the same at the end of a list.
    subroutine append(self, item, unsigned, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       class(*), intent(in) :: item
@@ -541,8 +541,8 @@ contains
       call settle(status, ierr, errmsg)
    end subroutine
 
-   ! A copy of a value, which may be kept, changed, and must be freed. Arrays in it share their memory with the
-   ! first.
+   ! A copy of a value. It can be changed, lives until it is freed, and must be freed. Its arrays share memory
+   ! with the original.
    type(ligament_value) function copy(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
@@ -550,7 +550,8 @@ contains
       call settle(lf_copy(self%ref, copy%ref), ierr, errmsg)
    end function
 
-   ! Frees a value that was built, with all that is in it; no more than forgets one that is part of another.
+   ! Frees a built value with all its parts. Has no effect on a part of another value, except that the variable
+   ! is empty.
    subroutine free_value(self)
       class(ligament_value), intent(inout) :: self
       call lf_free_value(self%ref)

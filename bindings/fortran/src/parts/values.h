@@ -63,7 +63,7 @@ lig_status lf_copy(const lf_ref *ref, lf_ref *made) {
     return give(status, value, made);
 }
 
-// True if a value was built itself, so that it can be changed and put into another one.
+// True if the value itself was built, so that it can be changed and put into another one.
 static bool is_built(const lf_ref *ref) {
     Entry *entry = entry_of(ref->key);
     return entry != NULL && ref->edition < 0 && atomic_load(&entry->thing) == (void *)(uintptr_t)ref->value;
@@ -75,7 +75,7 @@ void lf_free_value(lf_ref *ref) {
     ref->value = NULL;
 }
 
-// What is put into a container: the value itself, if it was built; else a copy, which shares the arrays.
+// The item for a container: the value itself, if it was built; otherwise a copy, which shares the arrays.
 static lig_status item_of(const lf_ref *ref, lig_value **item) {
     *item = NULL;
     const lig_status status = there(ref);
@@ -85,7 +85,7 @@ static lig_status item_of(const lf_ref *ref, lig_value **item) {
     return LIG_OK;
 }
 
-// The container for a change; what was looked up in it before is stale from now on.
+// The container, for a change. All values that were looked up in it before become stale.
 static lig_status changed(const lf_ref *ref, lig_value **container) {
     const lig_status status = there(ref);
     if (status != LIG_OK) return status;
@@ -149,7 +149,7 @@ lig_status lf_count(const lf_ref *ref, int64_t *count) {
     return status;
 }
 
-// Places are counted from 1.
+// Positions are counted from 1.
 static lig_status place_of(const lig_value *value, int64_t index, size_t *place) {
     size_t count;
     const lig_status status = lig_value_count(value, &count, &fault);
@@ -180,7 +180,7 @@ lig_status lf_key(const lf_ref *ref, int64_t index, lig_string *key) {
     return from(status, ref);
 }
 
-// What is under a key of a map; where there is none, an error if there `must` be, else a value of nobody's.
+// The value with a key in a map. If there is none: an error if `must` is true, otherwise an empty value.
 lig_status lf_find(const lf_ref *ref, const char *key, size_t length, bool must, lf_ref *made) {
     const lig_value *item = NULL;
     lig_status status = there(ref);

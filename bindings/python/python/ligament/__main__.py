@@ -11,7 +11,7 @@ from ._ligament import _fault
 def main() -> None:
     """Runs the command line. Python ignores some signals, and the command would inherit that, so they are
     reset."""
-    # Python ignores these signals, and what it becomes would go on ignoring them.
+    # Python ignores these signals, and the command would inherit that.
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(ignored, signal.SIG_DFL)
     command = program()

@@ -95,7 +95,7 @@ def _unit_of(units: Any) -> str:
 def _time_scale(instance: Instance, units: str, place: str) -> float:
     """Returns the length of a file's unit of time, such as `hours since 2000-01-01`, in the model's unit. It is
     1 if the file has no unit, or the model's unit."""
-    # Without a unit, or with that of the model, times are what they are.
+    # Without a unit, or with the model's unit, times need no conversion.
     unit = (units.split() or [""])[0]
     if unit in ("", instance.get_setting("ligament_time_unit", "str", "s")):
         return 1.0

@@ -21,7 +21,7 @@ from ._ligament import _Block, _driver_arguments, _fault, _Modules
 
 __all__ = ["Block", "run"]
 
-# What a class may declare, beside its name.
+# The attributes that a class may declare, beside its name.
 _PARTS = ("parameters", "fields", "functions")
 
 
@@ -145,7 +145,7 @@ def _given(module: Any) -> tuple[str | None, tuple[str, str, Any] | None]:
 
 
 def _memory(shape: list[int], dtype: str, order: str) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """The bytes of an array of zeros, and the array. It owns nothing, so nobody can make it smaller."""
+    """Returns the bytes of an array of zeros, and the array. A view cannot be resized, so the memory stays."""
     kind = numpy.dtype(dtype)
     count = int(numpy.prod(shape))
     owner = numpy.zeros(count * kind.itemsize, "uint8")

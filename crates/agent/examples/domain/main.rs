@@ -72,7 +72,7 @@ fn domain(directory: &Path, me: DomainId) -> RunOutcome {
     write_whole(&directory.join(format!("address-{me}")), &addresses.join("\n"));
     net.listen(listener);
     let (carrier, mut heard) = Carrier::start(net).unwrap();
-    // Of two domains, the one with the lower number listens, and the one with the higher number dials.
+    // The domain with the lower number listens, and the one with the higher number dials.
     domains.clone().skip(me.index() + 1).for_each(|other| carrier.expect(other, Vec::new()));
     for other in DomainId::first(me.index()) {
         let reach = await_file(&directory.join(format!("reach-{other}")));

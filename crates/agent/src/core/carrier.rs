@@ -244,7 +244,7 @@ mod tests {
         assert!(core.grace_is_over().iter().all(|action| !matches!(action, Action::SignalProcess { .. })));
     }
 
-    /// The head, of which another domain reports which ports of a rank have slots.
+    /// Reports to a head from another domain which ports of a rank have slots.
     fn hears_of_slots(core: &mut AgentCore, endpoint: EndpointId, slots: [bool; 2]) -> Vec<Action> {
         core.carry_out_order(AgentOrder::Slots { rank: endpoint.leader(), slots: slots.to_vec() })
     }
@@ -254,7 +254,8 @@ mod tests {
         failure
     }
 
-    /// A head without instances, of which another domain reports that `failed` ended with exit status 1.
+    /// Makes a head without instances, to which another domain has reported that `failed` ended with exit
+    /// status 1.
     fn after_the_failure_of(failed: EndpointId) -> AgentCore {
         let mut core = core_of(plan().in_domain(&[OTHER, DomainId::new(2)], HEAD));
         core.hold();

@@ -28,7 +28,7 @@ pub(super) fn reference(mut header: HeaderWords, body: MessageId) -> Vec<u8> {
     bytes
 }
 
-/// Returns the bytes before a body that so many references name.
+/// Returns the bytes before a body that this many references name.
 pub(super) fn before_body(references: u64) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     bytes[..8].copy_from_slice(&references.to_le_bytes());

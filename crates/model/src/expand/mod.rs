@@ -41,7 +41,7 @@ const CLOCKED_BUDGET_BYTES: u64 = 1 << 20;
 /// Maximum number of channels.
 const MAX_CHANNELS: usize = 64 << 20;
 
-/// How to expand a model.
+/// The options for expanding a model.
 #[derive(Clone, Debug, Default)]
 pub struct ExpandOptions {
     /// The model to run; if `None`, the only model that is not used as an implementation.

@@ -4,7 +4,8 @@
 
 use std::fmt;
 
-/// The reason why a text cannot be split: a shell would do something with it that only a script can do.
+/// The reason why a text cannot be split into words: it uses a feature of the shell, which only a script can
+/// use.
 #[derive(Debug)]
 pub(super) enum NoWords {
     Dollar,

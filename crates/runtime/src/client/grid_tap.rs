@@ -1,7 +1,7 @@
-//! A field of a whole grid, at one model time. The blocks of a grid are instances or ranks, in any domain,
-//! and each has a tap of its own. They are asked for their times first, then for the value at a time that
-//! none of them has passed (`picture_time`). A picture is given when all blocks have shown the same time. No
-//! block ever waits.
+//! A field of a whole grid, at one model time. The blocks of a grid are instances or ranks, in any domain, and
+//! each has a tap of its own. The viewer first asks all blocks for their times, and then for the value at a
+//! time that no block has passed (`picture_time`). A picture is complete when all blocks have shown the same
+//! time. No block ever waits.
 
 use super::picture_time::PictureTime;
 use super::tap::{PortOf, PortValue, TapAnswer, TapSession};
@@ -14,14 +14,14 @@ use ligament_wire::tap::{Level, TapSelection, REASON, SURFACES, UNIT};
 use ligament_wire::{rank_parts, Array, ArrayOrder, Bytes, Value};
 use std::time::{Duration, Instant};
 
-/// The share of the run's time that pictures may take, unless told otherwise.
+/// The share of the run's time that pictures may take, if the request gives no other.
 pub const DEFAULT_SHARE: f64 = 0.05;
 /// Shortest and longest pause between two looks into the boxes.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 const MAX_PAUSE: Duration = Duration::from_millis(10);
 /// Longest pause between two pictures.
 const MAX_PICTURE_PAUSE: Duration = Duration::from_secs(1 << 20);
-/// Time between two looks whether a block is over.
+/// Interval at which the viewer checks if a block is over.
 const END_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A request to view a field of a grid.
@@ -63,7 +63,7 @@ pub struct BlockPicture {
     pub content: BlockContent,
 }
 
-/// What a picture has of a block.
+/// The data of a block in a picture.
 #[derive(Debug, Clone)]
 pub enum BlockContent {
     /// The bytes of the surface at each level, in the format of the crate `surface`.
@@ -150,22 +150,22 @@ impl BlockPicture {
 /// The outcome of waiting for a picture.
 #[derive(Debug)]
 pub enum GridEvent {
-    /// A whole picture.
+    /// A complete picture.
     Picture(Box<GridPicture>),
-    /// No picture is whole yet.
+    /// No picture is complete yet.
     Nothing,
     /// No further picture will come; the reason.
     Over(String),
 }
 
-/// What the blocks were asked for.
+/// The last request to the blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Inquiry {
-    /// Nothing before this moment: pictures may take a share of the run's time only.
+    /// No request before this moment: pictures may take only a share of the run's time.
     Pause(Instant),
-    /// Their times.
+    /// The blocks were asked for their times.
     Times,
-    /// Their parts of a picture.
+    /// The blocks were asked for their parts of a picture.
     Picture,
 }
 
@@ -305,7 +305,7 @@ impl GridTap {
         (self.inquiry, self.asked) = (inquiry, Instant::now());
     }
 
-    /// Takes what has come, and asks for what is next. Returns a picture that has become whole.
+    /// Takes the answers that have come, and makes the next request. Returns a picture when it is complete.
     fn go_on(&mut self) -> Result<Option<GridPicture>, Fault> {
         if let Inquiry::Pause(until) = self.inquiry {
             if Instant::now() >= until {
@@ -348,7 +348,7 @@ impl GridTap {
         }
     }
 
-    /// Returns the picture that the answers make, if they are of one time.
+    /// Returns the picture that the answers make, if all of them have the same time.
     fn picture(&mut self) -> Result<Option<GridPicture>, Fault> {
         let answers = self.blocks.iter_mut().filter_map(|block| match block.answer.take() {
             Some(TapAnswer::Value(value)) => Some(value),
@@ -388,8 +388,8 @@ impl TapAnswer {
 }
 
 impl Block {
-    /// Returns the unit of a value, and what it has of the block. It comes from another process, so it is
-    /// checked.
+    /// Returns the unit of a value, and the data of the block in it. The value comes from another process, so
+    /// it is checked.
     fn content(&self, value: Value, levels: usize) -> Result<(String, BlockContent), Fault> {
         let wrong = |what: &str| fault!(MALFORMED_DATA, "what {} shows makes no sense: {what}", self.name);
         match value {

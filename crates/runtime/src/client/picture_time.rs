@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 /// Shortest and longest time that a request may be on its way to the blocks.
 const MIN_LEAD: Duration = Duration::from_millis(10);
 const MAX_LEAD: Duration = Duration::from_secs(600);
-/// Time within which blocks answer whose steps are short. Two such answers are needed to see how fast the model
-/// time goes on.
+/// Time within which the blocks answer if their steps are short. Two such answers are needed to measure how
+/// fast the model time advances.
 const SHORT_STEP: Duration = Duration::from_millis(200);
 
 /// Chooses model times that the blocks have not passed yet.
 #[derive(Debug)]
 pub(super) struct PictureTime {
-    /// The latest time of the blocks when they last told their times, and the moment.
+    /// The latest time of the blocks at their last answer, and the moment of that answer.
     before: Option<(f64, Instant)>,
-    /// The model time that passes in a second, s.
+    /// The model time that passes in a second of the run, in s.
     rate: f64,
-    /// The time that a request may be on its way.
+    /// The time that a request may take to the blocks.
     lead: Duration,
-    /// The longest answer, which is the longest step of the run and the way.
+    /// The longest time that an answer has taken: the longest step of the run and the way.
     longest: Duration,
 }
 

@@ -85,12 +85,12 @@ pub struct PortValue {
     pub value: Value,
 }
 
-/// What the box of a tap has.
+/// The content of a tap's box.
 #[derive(Debug)]
 pub(super) enum TapAnswer {
     /// The value for which the viewer has asked.
     Value(PortValue),
-    /// The time of a message, in s, of which nothing else was asked for.
+    /// The time of a message, in s. The viewer has asked for the time alone.
     Time(f64),
     /// Nothing yet.
     Nothing,

@@ -202,7 +202,7 @@ pub struct Endpoint<C> {
     index: EndpointId,
     board: Arc<Board>,
     front: Front,
-    /// The counts of outgoing channels; None if nobody reads them.
+    /// The counts of outgoing channels; None if no process reads them.
     ends: Option<Ends>,
     area: OwnedFd,
     layout: Layout,

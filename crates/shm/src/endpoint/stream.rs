@@ -109,8 +109,7 @@ impl<C: Custodian> Endpoint<C> {
             got = me.pool.take(len, done_with(&me.out));
             if got.is_none() {
                 let idle = me.pool.trim(len, done_with(&me.out));
-                // Other endpoints may have returned memory to the agent, of which this endpoint gets no
-                // notice.
+                // Other endpoints may have returned memory to the agent; this endpoint gets no notice of that.
                 let asks_again = !idle.is_empty() || me.look_again.is_some() || me.custodian.now() >= ask_at;
                 if asks_again {
                     ask_at = me.custodian.now() + MEMORY_RETRY_NS;

@@ -44,7 +44,7 @@ impl Field {
         Field { points, values }
     }
 
-    /// The distance from the centre, negative so that the inside of a sphere is above the level.
+    /// The distance from the centre, with a negative sign, so that the inside of a sphere is above the level.
     pub fn sphere(points: [u64; 3]) -> Field {
         let centre = points.map(|points| (points - 1) as f64 / 2.0);
         Field::new(points, |place| {
@@ -107,7 +107,7 @@ pub fn joined(surfaces: &[Vec<u8>]) -> Mesh {
     builder.finish()
 }
 
-/// The triangles by the places of their corners, in an order that depends on these alone.
+/// The triangles by the coordinates of their corners, in an order that depends on these alone.
 pub fn places(mesh: &Mesh) -> Vec<[[u64; 3]; 3]> {
     let mut triangles: Vec<_> = mesh
         .triangles

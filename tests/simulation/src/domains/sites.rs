@@ -84,7 +84,7 @@ pub struct Stage<'s> {
     random: Random,
     story: Option<Vec<String>>,
     pub wrong: Vec<String>,
-    /// How far each instance had come when the manager named a deadlock.
+    /// The progress of each instance when the manager named a deadlock.
     pub doomed: Option<Vec<u64>>,
     /// The faults so far.
     pub faults: Vec<DomainFault>,
