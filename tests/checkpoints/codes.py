@@ -4,6 +4,7 @@ working directory, with all bits of its state, and each step or pass as a line o
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 from ligament import Instance, InstanceFlags, Message, Operator
@@ -12,6 +13,8 @@ CHECKPOINTS = InstanceFlags.USES_CHECKPOINT_API
 
 
 def note(text, name="steps.txt"):
+    if name == "steps.txt":
+        time.sleep(float(os.environ.get("PAUSE", "0")))
     with open(name, "a") as file:
         file.write(text + "\n")
 
@@ -123,4 +126,6 @@ def peer():
     note(f"{number} {got} {state!r}", "end.txt")
 
 
+if "NUMBERS" in os.environ:
+    (Path(os.environ["NUMBERS"]) / str(os.getpid())).touch()
 globals()[sys.argv[1]]()

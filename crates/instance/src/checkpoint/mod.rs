@@ -104,7 +104,7 @@ impl Instance {
     pub(crate) fn join_checkpoints(&mut self, welcome: &Welcome) -> Result<(), Error> {
         let Some(plan) = &welcome.checkpoints else { return Ok(()) };
         let name = match welcome.rank {
-            Some(rank) if rank.of > 1 => format!("{}:{}", self.name(), rank.number),
+            Some(rank) => format!("{}:{}", self.name(), rank.number),
             _ => self.name().to_owned(),
         };
         let channels = welcome.receives.iter().map(|channel| ChannelName {
