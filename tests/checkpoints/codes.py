@@ -7,7 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-from ligament import Instance, InstanceFlags, Message, Operator
+if os.environ.get("LIBRARY") == "libmuscle":
+    from libmuscle import Instance, InstanceFlags, Message
+    from ymmsl.v0_2 import Operator
+else:
+    from ligament import Instance, InstanceFlags, Message, Operator
 
 CHECKPOINTS = InstanceFlags.USES_CHECKPOINT_API
 
