@@ -9,5 +9,5 @@ mod write;
 
 pub use moments::Moments;
 pub use read::{read_file, read_info, CheckpointFile};
-pub use record::{file_name, moment_directory, FileInfo, MessageRecord, RecordKind, SavePoint};
+pub use record::{file_name, moment_directory, FileInfo, MessageRecord, RecordKind, SavePoint, FILES_SUFFIX};
 pub use write::CheckpointWriter;

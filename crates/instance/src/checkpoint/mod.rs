@@ -9,7 +9,7 @@ use crate::instance::Instance;
 use crate::message::{Message, Outgoing};
 use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
-use ligament_checkpoint::{file_name, moment_directory, CheckpointWriter, Moments, SavePoint};
+use ligament_checkpoint::{file_name, moment_directory, CheckpointWriter, Moments, SavePoint, FILES_SUFFIX};
 use ligament_model::Operator;
 use ligament_wire::control::{CheckpointPlan, Welcome};
 use std::path::{Path, PathBuf};
@@ -271,7 +271,7 @@ impl Instance {
         };
         match self.loop_step {
             LoopStep::Save | LoopStep::SaveFinal => {
-                let directory = state.path(&moment_directory(due.unwrap_or(f64::INFINITY))).with_extension("files");
+                let directory = state.path(&moment_directory(due.unwrap_or(f64::INFINITY))).with_extension(FILES_SUFFIX);
                 let made = std::fs::create_dir_all(&directory).map(|()| directory.clone());
                 made.map_err(|error| {
                     let at = directory.display();
@@ -281,7 +281,7 @@ impl Instance {
             }
             LoopStep::Load | LoopStep::Init if state.resumed.is_some() => {
                 let file = state.resume_file(self.name()).unwrap_or_default();
-                Ok(file.with_extension("files"))
+                Ok(file.with_extension(FILES_SUFFIX))
             }
             _ => Err(wrong_call(
                 "snapshot_directory: call it between should_save_snapshot and save_snapshot, or between resuming \

@@ -8,7 +8,7 @@ use crate::checkpoints::{
 };
 use ligament_agent::{PlannedInstance, RunPlan};
 use ligament_catalogue::{fault, Fault};
-use ligament_checkpoint::{file_name, moment_directory, read_info, FileInfo, SavePoint};
+use ligament_checkpoint::{file_name, moment_directory, read_info, FileInfo, SavePoint, FILES_SUFFIX};
 use ligament_manager::{JournalEvent, Level, Names};
 use ligament_model::{CheckpointRule, ResolvedModel};
 use ligament_wire::control::{CheckpointOutcome, CheckpointPlan, MomentRule};
@@ -147,11 +147,17 @@ impl Runtime<'_> {
     pub(super) fn checkpoint_outcome(&mut self, rank: RankId, moment: f64, outcome: CheckpointOutcome) {
         let known = moment.to_bits();
         match outcome {
-            CheckpointOutcome::Saved if !self.checkpoints.void.contains(&known) => {
+            CheckpointOutcome::Saved if self.checkpoints.void.contains(&known) => {
+                self.remove_file(moment, rank);
+            }
+            CheckpointOutcome::Saved => {
                 self.checkpoints.saved.entry(known).or_default().insert(rank);
                 self.complete_checkpoint(moment);
+                // A rank reports its files in the order of their moments.
+                for skipped in self.checkpoints.skipped(rank, moment) {
+                    self.void_checkpoint(skipped);
+                }
             }
-            CheckpointOutcome::Saved => {}
             CheckpointOutcome::Void => self.void_checkpoint(moment),
             CheckpointOutcome::Failed { .. } => {
                 let at = in_unit(moment, self.record.time_unit.as_deref());
@@ -165,9 +171,19 @@ impl Runtime<'_> {
     fn void_checkpoint(&mut self, moment: f64) {
         let known = moment.to_bits();
         if self.checkpoints.void.insert(known) {
-            self.checkpoints.saved.remove(&known);
-            let _ = fs::remove_dir_all(self.checkpoints.unfinished().join(moment_directory(moment)));
+            for rank in self.checkpoints.saved.remove(&known).unwrap_or_default() {
+                self.remove_file(moment, rank);
+            }
         }
+    }
+
+    /// Removes the files of a rank for a checkpoint that was given up. Other ranks may still write theirs, so
+    /// the directory stays.
+    fn remove_file(&self, moment: f64, rank: RankId) {
+        let directory = self.checkpoints.unfinished().join(moment_directory(moment));
+        let file = directory.join(file_name(&self.manager.names().rank(rank)));
+        let _ = fs::remove_file(&file);
+        let _ = fs::remove_dir_all(file.with_extension(FILES_SUFFIX));
     }
 
     /// Notes that a rank has ended: its last file belongs to all checkpoints that are not whole.
@@ -211,6 +227,12 @@ impl Runtime<'_> {
 }
 
 impl Checkpoints {
+    /// Returns the moments before `moment` for which other ranks have saved and this one has not.
+    fn skipped(&self, rank: RankId, moment: f64) -> Vec<f64> {
+        let saved = self.saved.iter().map(|(bits, ranks)| (f64::from_bits(*bits), ranks));
+        saved.filter(|(at, ranks)| *at < moment && !ranks.contains(&rank)).map(|(at, _)| at).collect()
+    }
+
     /// Returns true if the instance had ended at the checkpoint from which the run resumes.
     pub fn had_ended(&self, instance: &str) -> bool {
         self.ended.contains(instance)
@@ -231,10 +253,12 @@ impl Checkpoints {
         for name in over {
             let file = file_name(name);
             fs::copy(self.unfinished().join(OVER_DIRECTORY).join(&file), from.join(&file))?;
+            fs::File::open(from.join(&file))?.sync_all()?;
         }
         let number = self.last + 1;
         let to = self.directory.join(number.to_string());
         fs::rename(&from, &to)?;
+        fs::File::open(&self.directory)?.sync_all()?;
         self.last = number;
         let mut resume =
             format!("ymmsl_version: v0.2\ndescription: Resumes from checkpoint {number} of {run}.\n");

@@ -206,7 +206,11 @@ impl<C: Custodian> Endpoint<C> {
             is_new &= cut.moment < moment;
         }
         let marks = &mut self.receives[index].marks().marks;
-        if is_new && marks.len() < MAX_MARKS {
+        if is_new {
+            // A receiver that saves for a moment whose mark is forgotten finds a later one, and gives up.
+            if marks.len() == MAX_MARKS {
+                marks.pop_front();
+            }
             marks.push_back((moment, position));
         }
     }
