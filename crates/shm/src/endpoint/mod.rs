@@ -25,7 +25,7 @@ pub use cut::{ChannelRemainder, CutContents, EndedCut, MessageUnderWay};
 pub use notes::{Idle, Needs, Overdrawn};
 pub use remote::{ParkingPlace, RemoteBody};
 pub use send::Loan;
-pub use source::{AsBefore, Contiguous, EmptySource, Source};
+pub use source::{AsBefore, Contiguous, ElementBytes, EmptySource, Filled, Source};
 pub use taps::PortTap;
 
 use crate::area::{ChannelEnd, Ends, Front, Layout};
