@@ -27,8 +27,9 @@ module ligament_mpi
    integer, parameter :: text_length = 1023
    ! The collective calls, as ligament_mpi.h numbers them.
    integer(c_int32_t), parameter :: call_create = 1, call_reuse = 2, call_receive = 3, call_receive_into = 4, &
-      call_finish = 5, call_steer = 9, call_resuming = 10, call_load = 11, call_init = 12, call_should_save = 13, &
-      call_save = 14, call_should_save_final = 15, call_save_final = 16, call_directory = 17
+      call_finish = 5, call_steer = 9, call_resuming = 10, call_load = 11, call_init = 12, &
+      call_should_save = 13, call_save = 14, call_should_save_final = 15, call_save_final = 16, &
+      call_directory = 17
    character(len=*), parameter :: each_rank = &
       'the model says under "ranks:" that each rank of this instance speaks for ' // &
       'itself; make an instance of the ordinary kind on every rank, or take it out of "ranks:"'

@@ -830,8 +830,8 @@ lig_status lig_should_save_snapshot(lig_instance *instance, double time, bool *s
 
 // Saves the code's state: a message with its times and any value; NULL saves a message without a value. The
 // value is read during the call, and arrays that it borrows (`lig_value_new_array_borrowed`) are not copied.
-// `times` may be NULL: then the message has time 0 and no next time. A full disk costs this checkpoint; the run
-// goes on, and its log says so.
+// `times` may be NULL: then the message has time 0 and no next time. A full disk costs this checkpoint; the
+// run goes on, and its log says so.
 //
 // `LIG_ERR_USAGE` if `lig_should_save_snapshot` has not said true.
 //
@@ -842,8 +842,8 @@ lig_status lig_save_snapshot(lig_instance *instance,
                              lig_error *error);
 
 // True if the code must save its state at the end of a pass, by `lig_save_final_snapshot`. It is the last call
-// of each pass, after all messages of the pass. It waits for the `F_INIT` messages of the next pass, whose time
-// decides.
+// of each pass, after all messages of the pass. It waits for the `F_INIT` messages of the next pass, whose
+// time decides.
 //
 // As `lig_reuse_instance`; `LIG_ERR_USAGE` if another call must come first.
 lig_status lig_should_save_final_snapshot(lig_instance *instance,
@@ -862,10 +862,10 @@ lig_status lig_save_final_snapshot(lig_instance *instance,
 
 // A directory in which the code, with all of its ranks, may keep files of its own beside the message of a
 // checkpoint. Between `lig_should_save_snapshot` (or the final one) and the save it is the directory of the
-// checkpoint that is being made, and exists. Between `lig_resuming` and `lig_should_init` it is the directory of
-// the checkpoint from which the run resumes, which is missing if the code has made no files. The files are kept
-// and removed with their checkpoint. The text ends with a NUL, and stays valid until the next call of this
-// function, or until the instance is freed.
+// checkpoint that is being made, and exists. Between `lig_resuming` and `lig_should_init` it is the directory
+// of the checkpoint from which the run resumes, which is missing if the code has made no files. The files are
+// kept and removed with their checkpoint. The text ends with a NUL, and stays valid until the next call of
+// this function, or until the instance is freed.
 //
 // `LIG_ERR_USAGE` between other calls; `LIG_ERR_SYSTEM` if the directory cannot be made.
 lig_status lig_snapshot_directory(lig_instance *instance,

@@ -2,7 +2,8 @@
 // newer.
 //
 // Rank 0 speaks for the instance. What concerns all ranks has a collective form here: to make the instance, to
-// ask whether to go on, to receive, to be steered, to save and load checkpoints, and to end. All ranks of the communicator call it together,
+// ask whether to go on, to receive, to be steered, to save and load checkpoints, and to end. All ranks of the
+// communicator call it together,
 // and all get the same status and the same text. Everything else is rank 0's, with the functions of ligament.h:
 //
 //     lig_mpi_instance *all;
@@ -612,8 +613,8 @@ static inline lig_status lig_mpi_resuming(lig_mpi_instance *all, bool *resuming,
     return lig_mpi_answer(all, status, yes, resuming, error);
 }
 
-// Collective. As `lig_load_snapshot`: rank 0 gets the message, and frees it; the others get NULL, and its times.
-// `times` may be NULL. Rank 0 gives the others what they need of the state.
+// Collective. As `lig_load_snapshot`: rank 0 gets the message, and frees it; the others get NULL, and its
+// times. `times` may be NULL. Rank 0 gives the others what they need of the state.
 static inline lig_status lig_mpi_load_snapshot(lig_mpi_instance *all, lig_message **message, lig_times *times,
                                                lig_error *error) {
     lig_mpi_outcome outcome;
@@ -649,8 +650,8 @@ static inline lig_status lig_mpi_should_save_snapshot(lig_mpi_instance *all, dou
     return lig_mpi_answer(all, status, yes, should_save, error);
 }
 
-// Collective. As `lig_save_snapshot`: rank 0's times and state are saved; those of the others are not looked at.
-// Rank 0 gathers the parts of the others before, or they write files of their own
+// Collective. As `lig_save_snapshot`: rank 0's times and state are saved; those of the others are not looked
+// at. Rank 0 gathers the parts of the others before, or they write files of their own
 // (`lig_mpi_snapshot_directory`). After this call, the state is saved for all.
 static inline lig_status lig_mpi_save_snapshot(lig_mpi_instance *all, const lig_times *times,
                                                const lig_value *state, lig_error *error) {

@@ -111,8 +111,8 @@ pub unsafe extern "C" fn lig_should_save_snapshot(
 
 static SHOULD_SAVE: Call = Call("lig_should_save_snapshot");
 
-/// Does the same as `lig_should_save_snapshot` if no checkpoint is asked for, and returns true. Returns false in
-/// any other case, which is left to `should_save_slowly`, because room for errors takes longer than all the
+/// Does the same as `lig_should_save_snapshot` if no checkpoint is asked for, and returns true. Returns false
+/// in any other case, which is left to `should_save_slowly`, because room for errors takes longer than all the
 /// rest.
 ///
 /// # Safety
@@ -145,8 +145,8 @@ unsafe fn should_save_slowly(
 
 /// Saves the code's state: a message with its times and any value; NULL saves a message without a value. The
 /// value is read during the call, and arrays that it borrows (`lig_value_new_array_borrowed`) are not copied.
-/// `times` may be NULL: then the message has time 0 and no next time. A full disk costs this checkpoint; the run
-/// goes on, and its log says so.
+/// `times` may be NULL: then the message has time 0 and no next time. A full disk costs this checkpoint; the
+/// run goes on, and its log says so.
 ///
 /// `LIG_ERR_USAGE` if `lig_should_save_snapshot` has not said true.
 ///
@@ -166,8 +166,8 @@ pub unsafe extern "C" fn lig_save_snapshot(
 }
 
 /// True if the code must save its state at the end of a pass, by `lig_save_final_snapshot`. It is the last call
-/// of each pass, after all messages of the pass. It waits for the `F_INIT` messages of the next pass, whose time
-/// decides.
+/// of each pass, after all messages of the pass. It waits for the `F_INIT` messages of the next pass, whose
+/// time decides.
 ///
 /// As `lig_reuse_instance`; `LIG_ERR_USAGE` if another call must come first.
 ///
@@ -204,10 +204,10 @@ pub unsafe extern "C" fn lig_save_final_snapshot(
 
 /// A directory in which the code, with all of its ranks, may keep files of its own beside the message of a
 /// checkpoint. Between `lig_should_save_snapshot` (or the final one) and the save it is the directory of the
-/// checkpoint that is being made, and exists. Between `lig_resuming` and `lig_should_init` it is the directory of
-/// the checkpoint from which the run resumes, which is missing if the code has made no files. The files are kept
-/// and removed with their checkpoint. The text ends with a NUL, and stays valid until the next call of this
-/// function, or until the instance is freed.
+/// checkpoint that is being made, and exists. Between `lig_resuming` and `lig_should_init` it is the directory
+/// of the checkpoint from which the run resumes, which is missing if the code has made no files. The files are
+/// kept and removed with their checkpoint. The text ends with a NUL, and stays valid until the next call of
+/// this function, or until the instance is freed.
 ///
 /// `LIG_ERR_USAGE` between other calls; `LIG_ERR_SYSTEM` if the directory cannot be made.
 ///

@@ -242,8 +242,8 @@ public:
         detail::call(lig_should_save_snapshot, handle_.get(), time, &should_save);
         return should_save;
     }
-    // Saves the code's state at a time: any data that `send` takes, but for a loan. Arrays are not copied. A full
-    // disk costs this checkpoint; the run goes on, and its log says so.
+    // Saves the code's state at a time: any data that `send` takes, but for a loan. Arrays are not copied. A
+    // full disk costs this checkpoint; the run goes on, and its log says so.
     template <class Data>
     void save_snapshot(Times times, const Data &state) {
         save(lig_save_snapshot, times, state);
@@ -769,7 +769,8 @@ private:
             put(data.raw());
         } else if constexpr (detail::IsArrayRef<Data>::value) {
             put(Value::borrowed(data).raw());
-        } else if constexpr (detail::Sequence<Data>::value && !std::is_constructible_v<std::string_view, Data> &&
+        } else if constexpr (detail::Sequence<Data>::value &&
+                             !std::is_constructible_v<std::string_view, Data> &&
                              !std::is_same_v<Data, Bytes>) {
             using Element = std::remove_pointer_t<decltype(data.data())>;
             put(Value::borrowed(ArrayRef<Element>(data.data(), {data.size()})).raw());

@@ -79,8 +79,8 @@ public:
         return receive_into(port, ArrayRef<T>(into.data(), {into.size()}), slot);
     }
 
-    // The calls for checkpoints, as those of ligament::Instance. True or false is the same on all ranks; the time
-    // is rank 0's.
+    // The calls for checkpoints, as those of ligament::Instance. True or false is the same on all ranks; the
+    // time is rank 0's.
     bool resuming() {
         enter(LIG_MPI_RESUMING);
         return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->resuming(); }).again != 0;
@@ -101,8 +101,8 @@ public:
         return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->should_save_snapshot(time); })
                    .again != 0;
     }
-    // Saves rank 0's state; that of the other ranks is not looked at. Rank 0 gathers their parts before, or they
-    // write files of their own in snapshot_directory().
+    // Saves rank 0's state; that of the other ranks is not looked at. Rank 0 gathers their parts before, or
+    // they write files of their own in snapshot_directory().
     template <class Data>
     void save_snapshot(Times times, const Data &state) {
         enter(LIG_MPI_SAVE_SNAPSHOT);

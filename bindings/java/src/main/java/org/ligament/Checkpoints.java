@@ -28,10 +28,10 @@ abstract class Checkpoints extends Receiving {
 
     /**
      * True in the first pass after the run was resumed: the code then calls {@link #loadSnapshot}. It is the
-     * first call in each pass of a code with {@link InstanceFlag#USES_CHECKPOINT_API}. The order of the calls in
-     * a pass is: resuming, {@link #shouldInit}, in each step {@link #shouldSaveSnapshot}, and at the end {@link
-     * #shouldSaveFinalSnapshot}. A call in another order throws {@link LigamentException.Usage}, whose text names
-     * the next call.
+     * first call in each pass of a code with {@link InstanceFlag#USES_CHECKPOINT_API}. The order of the calls
+     * in a pass is: resuming, {@link #shouldInit}, in each step {@link #shouldSaveSnapshot}, and at the end
+     * {@link #shouldSaveFinalSnapshot}. A call in another order throws {@link LigamentException.Usage}, whose
+     * text names the next call.
      */
     public boolean resuming() {
         return answer(Native.RESUMING);
@@ -52,8 +52,8 @@ abstract class Checkpoints extends Receiving {
     }
 
     /**
-     * True if the code must receive its F_INIT messages and set its state; false if the state was saved within a
-     * pass, which now goes on.
+     * True if the code must receive its F_INIT messages and set its state; false if the state was saved within
+     * a pass, which now goes on.
      */
     public boolean shouldInit() {
         return answer(Native.SHOULD_INIT);
@@ -67,7 +67,8 @@ abstract class Checkpoints extends Receiving {
         boolean first = enter();
         Scratch scratch = Scratch.get();
         try {
-            check(scratch, (int) Native.SHOULD_SAVE_SNAPSHOT.invokeExact(handle, time, scratch.out, scratch.error));
+            check(scratch, (int) Native.SHOULD_SAVE_SNAPSHOT.invokeExact(handle, time, scratch.out,
+                    scratch.error));
             return Native.getByte(scratch.out) != 0;
         } catch (Throwable thrown) {
             throw Native.never(thrown);
@@ -126,8 +127,8 @@ abstract class Checkpoints extends Receiving {
     /**
      * A directory for files of the code's own beside the message of a checkpoint. Between {@link
      * #shouldSaveSnapshot} (or the final one) and the save it is the directory of the checkpoint that is being
-     * made, and exists. Between {@link #resuming} and {@link #shouldInit} it is that of the checkpoint from which
-     * the run resumes, which is missing if the code has made no files.
+     * made, and exists. Between {@link #resuming} and {@link #shouldInit} it is that of the checkpoint from
+     * which the run resumes, which is missing if the code has made no files.
      */
     public Path snapshotDirectory() {
         boolean first = enter();

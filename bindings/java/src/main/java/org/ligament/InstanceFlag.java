@@ -9,8 +9,8 @@ public enum InstanceFlag {
     DONT_APPLY_OVERLAY(1),
 
     /**
-     * The code saves its state by {@link Instance#saveSnapshot(double, Object)}, and makes the calls that belong
-     * to it in each pass ({@link Instance#resuming}).
+     * The code saves its state by {@link Instance#saveSnapshot(double, Object)}, and makes the calls that
+     * belong to it in each pass ({@link Instance#resuming}).
      */
     USES_CHECKPOINT_API(2),
 
