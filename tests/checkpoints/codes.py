@@ -4,14 +4,21 @@ working directory, with all bits of its state, and each step or pass as a line o
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
-from ligament import Instance, InstanceFlags, Message, Operator
+if os.environ.get("LIBRARY") == "libmuscle":
+    from libmuscle import Instance, InstanceFlags, Message
+    from ymmsl.v0_2 import Operator
+else:
+    from ligament import Instance, InstanceFlags, Message, Operator
 
 CHECKPOINTS = InstanceFlags.USES_CHECKPOINT_API
 
 
 def note(text, name="steps.txt"):
+    if name == "steps.txt":
+        time.sleep(float(os.environ.get("PAUSE", "0")))
     with open(name, "a") as file:
         file.write(text + "\n")
 
@@ -123,4 +130,6 @@ def peer():
     note(f"{number} {got} {state!r}", "end.txt")
 
 
+if "NUMBERS" in os.environ:
+    (Path(os.environ["NUMBERS"]) / str(os.getpid())).touch()
 globals()[sys.argv[1]]()

@@ -78,7 +78,7 @@ def test_a_state_that_always_kills_is_left_behind_once(start, tmp_path, python_c
         """)
     model = f"""
 ymmsl_version: v0.2
-models: {{cursed: {{components: {{cursed: {{ports: {{o_f: out}}, implementation: cursed}}}}}}}}
+models: {{one: {{components: {{cursed: {{ports: {{o_f: out}}, implementation: cursed}}}}}}}}
 programs: {{cursed: {code}}}
 checkpoints: {{simulation_time: [{{every: 2}}]}}
 ligament: {{restarts: 9, checkpoints: {{keep: 5}}}}
@@ -88,7 +88,7 @@ ligament: {{restarts: 9, checkpoints: {{keep: 5}}}}
     said = []
     for number in range(1, 4):
         run = died.restarted(number)
-        said.append((run.directory / "instances/cursed/output.txt").read_text().strip().splitlines()[:1])
+        said.append((run.directory / "instances/cursed/output.log").read_text().strip().splitlines()[:1])
     assert said == [["goes on from 6"], ["goes on from 6"], ["goes on from 4"]], died.text
 
 
@@ -100,7 +100,7 @@ def test_an_error_of_a_code_starts_nothing(start, python_code):
         """)
     model = f"""
 ymmsl_version: v0.2
-models: {{wrong: {{components: {{wrong: {{ports: {{o_f: out}}, implementation: wrong}}}}}}}}
+models: {{one: {{components: {{wrong: {{ports: {{o_f: out}}, implementation: wrong}}}}}}}}
 programs: {{wrong: {code}}}
 checkpoints: {{simulation_time: [{{every: 2}}]}}
 ligament: {{restarts: 9}}

@@ -8,6 +8,6 @@ mod record;
 mod write;
 
 pub use moments::Moments;
-pub use read::{read_file, CheckpointFile};
-pub use record::{file_name, moment_directory, FileInfo, MessageRecord, RecordKind, SavePoint};
+pub use read::{read_file, read_info, CheckpointFile};
+pub use record::{file_name, moment_directory, FileInfo, MessageRecord, RecordKind, SavePoint, FILES_SUFFIX};
 pub use write::CheckpointWriter;

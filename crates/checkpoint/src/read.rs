@@ -33,6 +33,18 @@ pub fn read_file(path: &Path) -> Result<CheckpointFile, Fault> {
     source.contents()
 }
 
+/// Reads what a checkpoint file says of itself, and none of its messages.
+///
+/// # Errors
+/// As `read_file`, as far as the beginning of the file tells.
+pub fn read_info(path: &Path) -> Result<FileInfo, Fault> {
+    let name = path.display().to_string();
+    let failed = |error: std::io::Error| unreadable(&name, error);
+    let mut file = File::open(path).map_err(failed)?;
+    let len = file.metadata().map_err(failed)?.len();
+    Source { name: &name, left: len, from: &mut file }.info()
+}
+
 struct Source<'a, R> {
     name: &'a str,
     /// Number of bytes that the file still has.
@@ -42,6 +54,22 @@ struct Source<'a, R> {
 
 impl<R: Read> Source<'_, R> {
     fn contents(&mut self) -> Result<CheckpointFile, Fault> {
+        let info = self.info()?;
+        let mut records = Vec::new();
+        loop {
+            let record = self.record()?;
+            if record.kind != RecordKind::End {
+                records.push(record);
+                continue;
+            }
+            if record.number as usize != records.len() + 1 || self.left != 0 {
+                return Err(self.refused("it has another number of records than its end says"));
+            }
+            return Ok(CheckpointFile { info, records });
+        }
+    }
+
+    fn info(&mut self) -> Result<FileInfo, Fault> {
         let mut preamble = [0; PREAMBLE_BYTES];
         self.take(&mut preamble)?;
         if preamble[..8] != FILE_MAGIC {
@@ -56,19 +84,7 @@ impl<R: Read> Source<'_, R> {
         if first.kind != RecordKind::Info {
             return Err(self.refused("it does not begin with the information about itself"));
         }
-        let info = from_bytes(&first.body).map_err(|error| self.refused(error.text()))?;
-        let mut records = Vec::new();
-        loop {
-            let record = self.record()?;
-            if record.kind != RecordKind::End {
-                records.push(record);
-                continue;
-            }
-            if record.number as usize != records.len() + 1 || self.left != 0 {
-                return Err(self.refused("it has another number of records than its end says"));
-            }
-            return Ok(CheckpointFile { info, records });
-        }
+        from_bytes(&first.body).map_err(|error| self.refused(error.text()))
     }
 
     fn record(&mut self) -> Result<MessageRecord, Fault> {

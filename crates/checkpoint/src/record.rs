@@ -86,6 +86,9 @@ pub struct MessageRecord {
     pub body: Bytes,
 }
 
+/// Suffix of the directory, beside an instance's file, with the code's own files.
+pub const FILES_SUFFIX: &str = "files";
+
 /// Returns the name of an instance's file, such as `micro-3.checkpoint` for `micro[3]`. MUSCLE 3 names its
 /// files in this way, since brackets mean something to shells.
 pub fn file_name(instance: &str) -> String {

@@ -118,6 +118,9 @@ enum Command {
     /// Runs the sources, sinks and mappers of a model that come with Ligament.
     #[command(hide = true)]
     ShippedPart,
+    /// Takes the place of an instance that had ended before the checkpoint from which a run resumes.
+    #[command(hide = true)]
+    EndedPart,
     /// Show the state of a run: who computes, and who waits for whom.
     Status(Status),
     View(crate::view::ViewCommand),
@@ -556,6 +559,7 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::PlayPart(part) => crate::play::part(&part),
         Command::RecordPart(part) => crate::play::record_part(&part),
         Command::ShippedPart => crate::shipped::part(),
+        Command::EndedPart => crate::shipped::ended_part(),
         Command::Status(status) => crate::client::status(&status),
         Command::View(view) => crate::view::view(&view),
         Command::Tap(tap) => crate::tap::tap(&tap),

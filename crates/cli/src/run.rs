@@ -40,7 +40,8 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         Ok(resumed) => resumed,
         Err(error) => return refuse(arguments, &error.told(|error| format!("--resume: {error}"))),
     };
-    let models = resumed.as_ref().map_or_else(|| arguments.models.clone(), |from| from.models(&arguments.models));
+    let models =
+        resumed.as_ref().map_or_else(|| arguments.models.clone(), |from| from.models(&arguments.models));
     let mut report = match read(&models, &arguments.settings, model, options) {
         Ok(report) => report,
         Err(error) => return refuse(arguments, &error),

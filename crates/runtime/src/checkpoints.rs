@@ -45,8 +45,7 @@ impl Checkpoint {
     fn read(directory: &Path) -> Option<Checkpoint> {
         let text = fs::read_to_string(directory.join(CHECKPOINT_FILE)).ok()?;
         let record: CheckpointRecord = serde_json::from_str(&text).ok()?;
-        (record.version == CHECKPOINT_VERSION)
-            .then(|| Checkpoint { directory: directory.to_owned(), record })
+        (record.version == CHECKPOINT_VERSION).then(|| Checkpoint { directory: directory.to_owned(), record })
     }
 
     /// Returns the model file by which a run resumes from this checkpoint.

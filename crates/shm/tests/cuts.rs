@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Conduit, Domain, Line};
-use ligament_shm::endpoint::{ChannelRemainder, Contiguous, EndedCut};
+use ligament_shm::endpoint::{ChannelRemainder, Contiguous, CutContents, EndedCut};
 use ligament_shm::Endpoint;
 use ligament_wire::{array_head, ArrayOrder, Bytes, ConduitEnd, DType, HeaderWords, Value};
 use proptest::prelude::*;
@@ -149,7 +149,8 @@ fn play(steps: &[Step]) {
     let mut resumed = Stage::new();
     for receiver in 0..2 {
         assert_eq!(stage.cuts[receiver].len(), 1, "the marks have come");
-        let (under_way, dropped) = stage.cuts[receiver][0].contents.take().expect("both save at one moment");
+        let contents = stage.cuts[receiver][0].contents.take().expect("both save at one moment");
+        let CutContents { under_way, dropped } = contents;
         for index in 0..(2 - receiver.abs_diff(1)) {
             let channel = channel_of(receiver, index);
             let ((sent, ..), (_, received, _)) = (saved[ends_of(channel).0 .0], saved[receiver]);

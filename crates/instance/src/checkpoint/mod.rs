@@ -9,7 +9,7 @@ use crate::instance::Instance;
 use crate::message::{Message, Outgoing};
 use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
-use ligament_checkpoint::{file_name, moment_directory, CheckpointWriter, Moments, SavePoint};
+use ligament_checkpoint::{file_name, moment_directory, CheckpointWriter, Moments, SavePoint, FILES_SUFFIX};
 use ligament_model::Operator;
 use ligament_wire::control::{CheckpointPlan, Welcome};
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ impl Instance {
     pub(crate) fn join_checkpoints(&mut self, welcome: &Welcome) -> Result<(), Error> {
         let Some(plan) = &welcome.checkpoints else { return Ok(()) };
         let name = match welcome.rank {
-            Some(rank) if rank.of > 1 => format!("{}:{}", self.name(), rank.number),
+            Some(rank) => format!("{}:{}", self.name(), rank.number),
             _ => self.name().to_owned(),
         };
         let channels = welcome.receives.iter().map(|channel| ChannelName {
@@ -279,7 +279,7 @@ impl Instance {
         };
         match self.loop_step {
             LoopStep::Save | LoopStep::SaveFinal => {
-                let directory = state.path(&moment_directory(due.unwrap_or(f64::INFINITY))).with_extension("files");
+                let directory = state.path(&moment_directory(due.unwrap_or(f64::INFINITY))).with_extension(FILES_SUFFIX);
                 let made = std::fs::create_dir_all(&directory).map(|()| directory.clone());
                 made.map_err(|error| {
                     let at = directory.display();
@@ -289,7 +289,7 @@ impl Instance {
             }
             LoopStep::Load | LoopStep::Init if state.resumed.is_some() => {
                 let file = state.resume_file(self.name()).unwrap_or_default();
-                Ok(file.with_extension("files"))
+                Ok(file.with_extension(FILES_SUFFIX))
             }
             _ => Err(wrong_call(
                 "snapshot_directory: call it between should_save_snapshot and save_snapshot, or between resuming \

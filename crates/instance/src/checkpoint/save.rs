@@ -9,7 +9,7 @@ use crate::overlay::to_wire;
 use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
 use ligament_checkpoint::{file_name, moment_directory, CheckpointWriter, FileInfo, RecordKind, SavePoint};
-use ligament_shm::endpoint::{EndedCut, MessageUnderWay};
+use ligament_shm::endpoint::{CutContents, EndedCut, MessageUnderWay};
 use ligament_wire::control::{CheckpointOutcome, Request};
 use ligament_wire::steering::ModelTime;
 use ligament_wire::{Encoder, Header, Value, ValueRef};
@@ -175,7 +175,7 @@ impl CheckpointState {
     /// Writes what was under way, and finishes the file. Returns false if a sender saves nothing at this
     /// moment; the file is then removed.
     fn finish_file(&self, mut writer: CheckpointWriter, cut: EndedCut) -> Result<bool, Fault> {
-        let Some((under_way, dropped)) = cut.contents else { return Ok(false) };
+        let Some(CutContents { under_way, dropped }) = cut.contents else { return Ok(false) };
         for message in &under_way {
             write_message(&mut writer, message)?;
         }

@@ -208,8 +208,9 @@ impl FieldReader {
             options.instances = self.count(node, "instances", 1).map(|count| count as u64);
         }
         if let Some(node) = map.get("restarts") {
-            options.restarts =
-                self.count(node, "the number of restarts", 0).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+            options.restarts = self
+                .count(node, "the number of restarts", 0)
+                .map(|count| u32::try_from(count).unwrap_or(u32::MAX));
         }
         if let Some(node) = map.get("checkpoints") {
             let map = self.mapping(node, "checkpoints", &["keep"]);

@@ -6,9 +6,9 @@ use super::Runtime;
 use crate::checkpoints::{
     CheckpointRecord, CHECKPOINTS_DIRECTORY, CHECKPOINT_FILE, CHECKPOINT_VERSION, RESUME_FILE,
 };
-use ligament_agent::RunPlan;
+use ligament_agent::{PlannedInstance, RunPlan};
 use ligament_catalogue::{fault, Fault};
-use ligament_checkpoint::{file_name, moment_directory};
+use ligament_checkpoint::{file_name, moment_directory, read_info, FileInfo, SavePoint, FILES_SUFFIX};
 use ligament_manager::{JournalEvent, Level, Names};
 use ligament_model::{CheckpointRule, ResolvedModel};
 use ligament_wire::control::{CheckpointOutcome, CheckpointPlan, MomentRule};
@@ -41,6 +41,8 @@ pub(super) struct Checkpoints {
     /// Numbers of the checkpoints that are there.
     kept: Vec<u32>,
     last: u32,
+    /// Instances that had ended at the checkpoint from which the run resumes.
+    ended: BTreeSet<String>,
 }
 
 /// Adds the checkpoints of a model to the plan of its run.
@@ -64,6 +66,7 @@ pub(super) fn begin(model: &ResolvedModel, run: &Path, plan: &mut RunPlan) -> Re
     if rules.is_empty() && model.resume.is_empty() {
         return Ok(Checkpoints::default());
     }
+    let ended = examine(plan, &model.resume)?;
     let directory = run.join(CHECKPOINTS_DIRECTORY);
     let moments: Vec<MomentRule> = rules.simulation_time.iter().map(moment_rule).collect();
     for instance in &mut plan.instances {
@@ -76,7 +79,56 @@ pub(super) fn begin(model: &ResolvedModel, run: &Path, plan: &mut RunPlan) -> Re
             resume: resume.map(|file| file.display().to_string()),
         });
     }
-    Ok(Checkpoints { directory, ..Checkpoints::default() })
+    Ok(Checkpoints { directory, ended, ..Checkpoints::default() })
+}
+
+/// Looks at the files from which the instances resume, before any of them starts. Returns the instances that
+/// had ended.
+///
+/// # Errors
+/// A file is missing, cannot be read, or is of another checkpoint than the others.
+fn examine(plan: &RunPlan, resume: &BTreeMap<String, String>) -> Result<BTreeSet<String>, Fault> {
+    let mut ended = BTreeSet::new();
+    let mut first: Option<FileInfo> = None;
+    for instance in &plan.instances {
+        let Some(file) = resume.get(&instance.name).map(Path::new) else { continue };
+        let mut is_over = true;
+        for file in files_of(instance, file) {
+            let info = read_info(&file)?;
+            if info.point == SavePoint::Over {
+                continue;
+            }
+            is_over = false;
+            let known = first.get_or_insert_with(|| info.clone());
+            if (known.run.as_str(), known.moment) != (info.run.as_str(), info.moment) {
+                return Err(fault!(
+                    CHECKPOINT_UNREADABLE,
+                    "resume: the file {} is of the checkpoint of {} at {}, and that of {} is of {} at {}; all files \
+                     must be of one checkpoint",
+                    file.display(),
+                    info.run,
+                    info.moment.0,
+                    known.instance,
+                    known.run,
+                    known.moment.0
+                ));
+            }
+        }
+        if is_over {
+            ended.insert(instance.name.clone());
+        }
+    }
+    Ok(ended)
+}
+
+/// Returns the files of an instance: one, or one for each rank that speaks for itself.
+fn files_of(instance: &PlannedInstance, file: &Path) -> Vec<PathBuf> {
+    match instance.ranks {
+        None => vec![file.to_owned()],
+        Some(ranks) => (0..ranks)
+            .map(|rank| file.with_file_name(file_name(&format!("{}:{rank}", instance.name))))
+            .collect(),
+    }
 }
 
 fn moment_rule(rule: &CheckpointRule) -> MomentRule {
@@ -95,11 +147,17 @@ impl Runtime<'_> {
     pub(super) fn checkpoint_outcome(&mut self, rank: RankId, moment: f64, outcome: CheckpointOutcome) {
         let known = moment.to_bits();
         match outcome {
-            CheckpointOutcome::Saved if !self.checkpoints.void.contains(&known) => {
+            CheckpointOutcome::Saved if self.checkpoints.void.contains(&known) => {
+                self.remove_file(moment, rank);
+            }
+            CheckpointOutcome::Saved => {
                 self.checkpoints.saved.entry(known).or_default().insert(rank);
                 self.complete_checkpoint(moment);
+                // A rank reports its files in the order of their moments.
+                for skipped in self.checkpoints.skipped(rank, moment) {
+                    self.void_checkpoint(skipped);
+                }
             }
-            CheckpointOutcome::Saved => {}
             CheckpointOutcome::Void => self.void_checkpoint(moment),
             CheckpointOutcome::Failed { .. } => {
                 let at = in_unit(moment, self.record.time_unit.as_deref());
@@ -113,9 +171,19 @@ impl Runtime<'_> {
     fn void_checkpoint(&mut self, moment: f64) {
         let known = moment.to_bits();
         if self.checkpoints.void.insert(known) {
-            self.checkpoints.saved.remove(&known);
-            let _ = fs::remove_dir_all(self.checkpoints.unfinished().join(moment_directory(moment)));
+            for rank in self.checkpoints.saved.remove(&known).unwrap_or_default() {
+                self.remove_file(moment, rank);
+            }
         }
+    }
+
+    /// Removes the files of a rank for a checkpoint that was given up. Other ranks may still write theirs, so
+    /// the directory stays.
+    fn remove_file(&self, moment: f64, rank: RankId) {
+        let directory = self.checkpoints.unfinished().join(moment_directory(moment));
+        let file = directory.join(file_name(&self.manager.names().rank(rank)));
+        let _ = fs::remove_file(&file);
+        let _ = fs::remove_dir_all(file.with_extension(FILES_SUFFIX));
     }
 
     /// Notes that a rank has ended: its last file belongs to all checkpoints that are not whole.
@@ -159,6 +227,17 @@ impl Runtime<'_> {
 }
 
 impl Checkpoints {
+    /// Returns the moments before `moment` for which other ranks have saved and this one has not.
+    fn skipped(&self, rank: RankId, moment: f64) -> Vec<f64> {
+        let saved = self.saved.iter().map(|(bits, ranks)| (f64::from_bits(*bits), ranks));
+        saved.filter(|(at, ranks)| *at < moment && !ranks.contains(&rank)).map(|(at, _)| at).collect()
+    }
+
+    /// Returns true if the instance had ended at the checkpoint from which the run resumes.
+    pub fn had_ended(&self, instance: &str) -> bool {
+        self.ended.contains(instance)
+    }
+
     /// Returns true if the run saves or resumes.
     pub fn is_in_use(&self, model: &ResolvedModel) -> bool {
         !self.directory.as_os_str().is_empty() || !model.resume.is_empty()
@@ -174,10 +253,12 @@ impl Checkpoints {
         for name in over {
             let file = file_name(name);
             fs::copy(self.unfinished().join(OVER_DIRECTORY).join(&file), from.join(&file))?;
+            fs::File::open(from.join(&file))?.sync_all()?;
         }
         let number = self.last + 1;
         let to = self.directory.join(number.to_string());
         fs::rename(&from, &to)?;
+        fs::File::open(&self.directory)?.sync_all()?;
         self.last = number;
         let mut resume =
             format!("ymmsl_version: v0.2\ndescription: Resumes from checkpoint {number} of {run}.\n");

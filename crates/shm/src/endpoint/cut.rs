@@ -60,9 +60,17 @@ pub(super) struct Cut {
 pub struct EndedCut {
     /// The moment of the cut: a model time, s.
     pub moment: f64,
-    /// The messages under way, in the order of each channel, and for some channels the number of messages to
-    /// drop. `None` if a sender saves nothing at this moment.
-    pub contents: Option<(Vec<MessageUnderWay>, Vec<(usize, u64)>)>,
+    /// `None` if a sender saves nothing at this moment.
+    pub contents: Option<CutContents>,
+}
+
+/// The contents of a cut.
+#[derive(Debug)]
+pub struct CutContents {
+    /// The messages under way, in the order of each channel.
+    pub under_way: Vec<MessageUnderWay>,
+    /// For some channels the number of messages that a resumed endpoint drops.
+    pub dropped: Vec<(usize, u64)>,
 }
 
 /// The state of a channel that matters for cuts.
@@ -198,7 +206,11 @@ impl<C: Custodian> Endpoint<C> {
             is_new &= cut.moment < moment;
         }
         let marks = &mut self.receives[index].marks().marks;
-        if is_new && marks.len() < MAX_MARKS {
+        if is_new {
+            // A receiver that saves for a moment whose mark is forgotten finds a later one, and gives up.
+            if marks.len() == MAX_MARKS {
+                marks.pop_front();
+            }
             marks.push_back((moment, position));
         }
     }
@@ -253,7 +265,7 @@ impl<C: Custodian> Endpoint<C> {
         self.choose_way();
         let ended = ended.into_iter().map(|cut| EndedCut {
             moment: cut.moment,
-            contents: (!cut.is_void).then_some((cut.under_way, cut.dropped)),
+            contents: (!cut.is_void).then_some(CutContents { under_way: cut.under_way, dropped: cut.dropped }),
         });
         ended.collect()
     }

@@ -21,7 +21,7 @@ mod views;
 mod wait;
 
 pub use arrived::ArrivedMessage;
-pub use cut::{ChannelRemainder, EndedCut, MessageUnderWay};
+pub use cut::{ChannelRemainder, CutContents, EndedCut, MessageUnderWay};
 pub use notes::{Idle, Needs, Overdrawn};
 pub use remote::{ParkingPlace, RemoteBody};
 pub use send::Loan;
