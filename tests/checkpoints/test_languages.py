@@ -11,7 +11,7 @@ from conftest import CALLS, HERE, ROOT, implementations
 sys.path.insert(0, str(ROOT / "conformance"))
 programs = importlib.import_module("programs")
 
-CHECKPOINTS = """checkpoints: {at_end: true, simulation_time: [{every: 0.3}]}
+CHECKPOINTS = """checkpoints: {at_end: true, simulation_time: [{every: 1.0}, {at: [0.3, 1.2, 2.3]}]}
 ligament: {checkpoints: {keep: 100}}
 """
 
@@ -40,7 +40,7 @@ def test_a_resumed_run_ends_as_the_undisturbed_one(start, command, language):
     assert alike.status == 0, alike.text
     assert (passes, float(total)) == ("4", pytest.approx(float(alike.end("micro").split()[1]), rel=1e-12))
     found = saved.checkpoints()
-    assert len(found) >= 8, saved.text
+    assert len(found) >= 4, saved.text
     for number in found:
         resumed = start(model, saved.resume_file(number))
         assert resumed.status == 0, resumed.text
