@@ -49,7 +49,8 @@ MODULES = {"c": ("crates/capi/include/ligament*.h", "tests/modules/*.c"),
 CHECKPOINTS = {"c": ("crates/capi/include/ligament.h", "tests/checkpoints/*.c"),
                "cpp": ("bindings/cpp/include/ligament/instance.hpp", "tests/checkpoints/*.cpp"),
                "fortran": ("bindings/fortran/src/parts/instances.f90", "tests/checkpoints/*.f90"),
-               "java": ("bindings/java/src/main/java/org/ligament/Checkpoints.java", "tests/checkpoints/*.java"),
+               "java": ("bindings/java/src/main/java/org/ligament/Checkpoints.java",
+                        "tests/checkpoints/*.java"),
                "python": ("bindings/python/python/ligament/_ligament.pyi", "tests/checkpoints/*.py")}
 
 

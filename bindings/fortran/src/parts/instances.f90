@@ -1,5 +1,6 @@
 ! Messages, loans, and the instance: its types, joining a run and the reuse loop. The procedures for ports,
-! settings, sending, loans, receiving, messages and checkpoints are in files of their own, which are included below.
+! settings, sending, loans, receiving, messages and checkpoints are in files of their own, which are included
+! below.
 module ligament_instances
    use ligament_calls
    use ligament_values

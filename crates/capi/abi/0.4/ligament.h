@@ -70,8 +70,8 @@ LIG_ENUM(lig_instance_flag) {
     // The code saves its state by `lig_save_snapshot`, and calls the functions that belong to it in each pass
     // (`lig_resuming`).
     LIG_USES_CHECKPOINT_API = 2,
-    // The code keeps nothing from one pass of the reuse loop to the next, so that checkpoints between two passes
-    // need no state of it.
+    // The code keeps nothing from one pass of the reuse loop to the next, so that checkpoints between two
+    // passes need no state of it.
     LIG_KEEPS_NO_STATE_FOR_NEXT_USE = 4,
     // The code keeps something from one pass to the next, but can do without it when a run resumes.
     LIG_STATE_NOT_REQUIRED_FOR_NEXT_USE = 8,
