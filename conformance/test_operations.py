@@ -138,7 +138,7 @@ def test_every_operation_of_a_part_of_its_own_is_there_and_called(rows, files):
             continue
         # `Key` is the type `RunKeys` of another crate, under a new name.
         there = r"RunKeys as Key\b" if row[language] == "Key::make" else rf"\b{name}\("
-        there = rf"{there}|def {name}\b|@property\s+def {name}\b|(?:procedure|interface)\b.* {name}\b"
+        there = rf"{there}|def {name}\b|@property\s+def {name}\b|(?:procedure|interface|generic)\b.* {name}\b"
         assert re.search(there, part), f"{name} is not in {files[0]}"
         assert re.search(rf"\b{name}\b", program), f"{files[1]} does not call {name}"
     assert not re.search(r"\bfrobnicate\b", program)

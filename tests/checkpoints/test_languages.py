@@ -11,7 +11,7 @@ from conftest import CALLS, HERE, ROOT, implementations
 sys.path.insert(0, str(ROOT / "conformance"))
 programs = importlib.import_module("programs")
 
-CHECKPOINTS = """checkpoints: {at_end: true, simulation_time: [{every: 1.0}, {at: [0.3, 1.2, 2.3]}]}
+CHECKPOINTS = """checkpoints: {simulation_time: [{every: 1.0}, {at: [0.3, 1.2, 2.3]}]}
 ligament: {checkpoints: {keep: 100}}
 """
 
