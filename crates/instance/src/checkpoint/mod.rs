@@ -233,10 +233,18 @@ impl Instance {
     /// `Usage` if the time is not finite, or if another call must come first. `RunEnds`.
     #[inline]
     pub fn should_save_snapshot(&mut self, time: f64) -> Result<bool, Error> {
-        if self.checkpoints.is_none() && self.loop_step == LoopStep::Pass && time.is_finite() {
-            return self.alive().map(|()| false);
+        if self.saves_nothing(time) {
+            Ok(false)
+        } else {
+            self.is_save_due(time)
         }
-        self.is_save_due(time)
+    }
+
+    /// Returns true if no checkpoint is asked for and `should_save_snapshot` is the next call, so that its result
+    /// is false. The call takes some nanoseconds.
+    #[inline]
+    pub fn saves_nothing(&self, time: f64) -> bool {
+        self.checkpoints.is_none() && self.loop_step == LoopStep::Pass && time.is_finite() && self.is_alive()
     }
 
     #[inline(never)]
