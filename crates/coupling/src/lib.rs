@@ -19,4 +19,4 @@ mod sources;
 pub mod tables;
 pub mod values;
 
-pub use process::run_shipped;
+pub use process::{run_ended_instance, run_shipped};

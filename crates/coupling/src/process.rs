@@ -18,6 +18,21 @@ pub fn run_shipped() -> Result<(), Fault> {
         .map_err(|error| Fault::heard(error.to_string(), error.code()))
 }
 
+/// Takes the place of an instance that had ended at the checkpoint from which the run resumes. It has nothing to
+/// do, and its program would find no state.
+///
+/// # Errors
+/// As `run_shipped`.
+pub fn run_ended_instance() -> Result<(), Fault> {
+    let flags = Flags { keeps_no_state_for_next_use: true, ..Flags::default() };
+    let ended = || -> Result<(), Error> {
+        let mut instance = Instance::with_options(None, flags, "rust")?;
+        while instance.reuse_instance()? {}
+        Ok(())
+    };
+    ended().map_err(|error| Fault::heard(error.to_string(), error.code()))
+}
+
 fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {
     let what = settings::text(instance, IMPLEMENTATION_SETTING)?.unwrap_or_default();
     Ok(match &*what {

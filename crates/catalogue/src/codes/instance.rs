@@ -424,6 +424,34 @@ codes! {
 }
 
 codes! {
+    CHECKPOINTS, "Checkpoints":
+
+    CHECKPOINT_CALLS "checkpoint-calls":
+        "The calls for checkpoints have an order: `resuming`, `load_snapshot`, `should_init` once in each pass, \
+         `save_snapshot` after each `should_save_snapshot` that is true, and the same at the end of a pass \
+         ([Checkpoints](../guides/checkpoints.md))";
+
+    CHECKPOINT_FLAGS "checkpoint-flags":
+        "The model asks for checkpoints, and the code does not say what it keeps from one pass to the next. Give \
+         the instance one of the flags `USES_CHECKPOINT_API`, `KEEPS_NO_STATE_FOR_NEXT_USE` and \
+         `STATE_NOT_REQUIRED_FOR_NEXT_USE` ([Checkpoints](../guides/checkpoints.md))";
+
+    CHECKPOINT_MISSING "checkpoint-missing":
+        "The run has no whole checkpoint, or none of this number; `RUN/checkpoints` has those that are there";
+
+    CHECKPOINT_UNREADABLE "checkpoint-unreadable":
+        "A file of a checkpoint is cut short, changed, of another version, or not of this instance. Resume \
+         from an earlier checkpoint";
+
+    CHECKPOINT_UNSUPPORTED "checkpoint-unsupported":
+        "The instance has something that checkpoints cannot save yet; the text names it";
+
+    CHECKPOINT_UNWRITABLE "checkpoint-unwritable":
+        "A file of a checkpoint cannot be written, most often because the disk is full. The run goes on, and the \
+         checkpoint before stays";
+}
+
+codes! {
     MEMORY, "Memory":
 
     MEMORY_SPENT "memory-spent":
