@@ -18,8 +18,8 @@ pub fn run_shipped() -> Result<(), Fault> {
         .map_err(|error| Fault::heard(error.to_string(), error.code()))
 }
 
-/// Takes the place of an instance that had ended at the checkpoint from which the run resumes. It has nothing to
-/// do, and its program would find no state.
+/// Takes the place of an instance that had ended at the checkpoint from which the run resumes. It has nothing
+/// to do, and its program would find no state.
 ///
 /// # Errors
 /// As `run_shipped`.

@@ -427,13 +427,13 @@ codes! {
     CHECKPOINTS, "Checkpoints":
 
     CHECKPOINT_CALLS "checkpoint-calls":
-        "The calls for checkpoints have an order: `resuming`, `load_snapshot`, `should_init` once in each pass, \
-         `save_snapshot` after each `should_save_snapshot` that is true, and the same at the end of a pass \
+        "The calls for checkpoints have an order: `resuming`, `load_snapshot`, `should_init` once in each \
+         pass, `save_snapshot` after each `should_save_snapshot` that is true, and the same at the end of a pass \
          ([Checkpoints](../guides/checkpoints.md))";
 
     CHECKPOINT_FLAGS "checkpoint-flags":
-        "The model asks for checkpoints, and the code does not say what it keeps from one pass to the next. Give \
-         the instance one of the flags `USES_CHECKPOINT_API`, `KEEPS_NO_STATE_FOR_NEXT_USE` and \
+        "The model asks for checkpoints, and the code does not say what it keeps from one pass to the next. \
+         Give the instance one of the flags `USES_CHECKPOINT_API`, `KEEPS_NO_STATE_FOR_NEXT_USE` and \
          `STATE_NOT_REQUIRED_FOR_NEXT_USE` ([Checkpoints](../guides/checkpoints.md))";
 
     CHECKPOINT_MISSING "checkpoint-missing":
@@ -447,8 +447,8 @@ codes! {
         "The instance has something that checkpoints cannot save yet; the text names it";
 
     CHECKPOINT_UNWRITABLE "checkpoint-unwritable":
-        "A file of a checkpoint cannot be written, most often because the disk is full. The run goes on, and the \
-         checkpoint before stays";
+        "A file of a checkpoint cannot be written, most often because the disk is full. The run goes on, and \
+         the checkpoint before stays";
 }
 
 codes! {
