@@ -428,8 +428,8 @@ codes! {
 
     CHECKPOINT_CALLS "checkpoint-calls":
         "The calls for checkpoints have an order: `resuming`, `load_snapshot`, `should_init` once in each \
-         pass, `save_snapshot` after each `should_save_snapshot` that is true, and the same at the end of a pass \
-         ([Checkpoints](../guides/checkpoints.md))";
+         pass, `save_snapshot` after each `should_save_snapshot` that is true, and the same at the end of a \
+         pass ([Checkpoints](../guides/checkpoints.md))";
 
     CHECKPOINT_FLAGS "checkpoint-flags":
         "The model asks for checkpoints, and the code does not say what it keeps from one pass to the next. \

@@ -91,8 +91,8 @@ impl CheckpointState {
     }
 }
 
-fn wrong_call(text: String) -> Error {
-    Error::other(ErrorKind::Usage, Fault::new(ligament_catalogue::Code::CHECKPOINT_CALLS, text))
+fn wrong_call(fault: Fault) -> Error {
+    Error::other(ErrorKind::Usage, fault)
 }
 
 impl Instance {
@@ -177,7 +177,8 @@ impl Instance {
     fn expect_step(&self, call: &str, wanted: LoopStep) -> Result<(), Error> {
         self.alive()?;
         if !self.flags.uses_checkpoint_api {
-            return Err(wrong_call(format!(
+            return Err(wrong_call(fault!(
+                CHECKPOINT_CALLS,
                 "{call}: this code does not say that it saves checkpoints; give its Instance the flag \
                  USES_CHECKPOINT_API"
             )));
@@ -185,7 +186,7 @@ impl Instance {
         if self.loop_step == wanted {
             Ok(())
         } else {
-            Err(wrong_call(format!("{call}: the next call must be {}", self.loop_step.call())))
+            Err(wrong_call(fault!(CHECKPOINT_CALLS, "{call}: the next call must be {}", self.loop_step.call())))
         }
     }
 
@@ -211,7 +212,9 @@ impl Instance {
         let resumed = self.checkpoints.as_mut().and_then(|state| state.resumed.as_mut());
         let message = resumed.and_then(|resumed| resumed.state.take());
         self.loop_step = LoopStep::Init;
-        message.ok_or_else(|| wrong_call("load_snapshot: there is no state to resume from".into()))
+        message.ok_or_else(|| {
+            wrong_call(fault!(CHECKPOINT_CALLS, "load_snapshot: there is no state to resume from"))
+        })
     }
 
     /// Returns true if the code must receive its `F_INIT` messages and set its state. It returns false if the
@@ -251,7 +254,8 @@ impl Instance {
     fn is_save_due(&mut self, time: f64) -> Result<bool, Error> {
         self.expect_step("should_save_snapshot", LoopStep::Pass)?;
         if !time.is_finite() {
-            return Err(wrong_call(format!(
+            return Err(wrong_call(fault!(
+                CHECKPOINT_CALLS,
                 "should_save_snapshot: a model time is a finite number, and this is {time}"
             )));
         }
@@ -275,7 +279,10 @@ impl Instance {
         self.alive()?;
         let due = self.checkpoints.as_ref().and_then(|state| state.due);
         let Some(state) = &self.checkpoints else {
-            return Err(wrong_call("snapshot_directory: no checkpoint is being saved or loaded".into()));
+            return Err(wrong_call(fault!(
+                CHECKPOINT_CALLS,
+                "snapshot_directory: no checkpoint is being saved or loaded"
+            )));
         };
         match self.loop_step {
             LoopStep::Save | LoopStep::SaveFinal => {
@@ -292,11 +299,11 @@ impl Instance {
                 let file = state.resume_file(self.name()).unwrap_or_default();
                 Ok(file.with_extension(FILES_SUFFIX))
             }
-            _ => Err(wrong_call(
+            _ => Err(wrong_call(fault!(
+                CHECKPOINT_CALLS,
                 "snapshot_directory: call it between should_save_snapshot and save_snapshot, or between \
                  resuming and should_init of a run that resumes"
-                    .into(),
-            )),
+            ))),
         }
     }
 
@@ -390,7 +397,8 @@ impl Instance {
     pub(crate) fn check_pass_end(&self) -> Result<(), Error> {
         match self.loop_step {
             LoopStep::Reuse => Ok(()),
-            step => Err(wrong_call(format!(
+            step => Err(wrong_call(fault!(
+                CHECKPOINT_CALLS,
                 "reuse_instance: the pass has ended without a call of {}; a code with the flag \
                  USES_CHECKPOINT_API asks in each pass whether to resume, to initialise and to save",
                 step.call()
