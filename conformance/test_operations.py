@@ -14,10 +14,10 @@ import programs
 from programs import ROOT, TARGET
 
 # Groups whose names are not operations of the instance in a binding.
-APART = ("mpi", "paths", "grids", "modules", "commands")
+APART = ("mpi", "paths", "grids", "modules", "checkpoints", "commands")
 ROWS = [row for group in operations.groups() if not any(kind in group for kind in APART)
         for row in group["operation"]]
-MPI_ROWS, PATH_ROWS, GRID_ROWS, MODULE_ROWS, COMMANDS = (
+MPI_ROWS, PATH_ROWS, GRID_ROWS, MODULE_ROWS, CHECKPOINT_ROWS, COMMANDS = (
     [row for group in operations.groups() if kind in group for row in group["operation"]] for kind in APART)
 # For each language: the file with its MPI operations, and the program in tests/mpi that calls them.
 MPI = {"c": ("crates/capi/include/ligament_mpi.h", "relay.c"),
@@ -43,6 +43,15 @@ MODULES = {"c": ("crates/capi/include/ligament*.h", "tests/modules/*.c"),
            "cpp": ("crates/capi/include/ligament*.h", "tests/modules/*.c"),
            "fortran": ("bindings/fortran/src/ligament_modules.f90", "tests/modules/*.f90"),
            "python": ("bindings/python/python/ligament/grid.py", "tests/modules/*.py")}
+
+
+# For each language: the file with its operations on checkpoints, and the programs that call them.
+CHECKPOINTS = {"c": ("crates/capi/include/ligament.h", "tests/checkpoints/*.c"),
+               "cpp": ("bindings/cpp/include/ligament/instance.hpp", "tests/checkpoints/*.cpp"),
+               "fortran": ("bindings/fortran/src/parts/instances.f90", "tests/checkpoints/*.f90"),
+               "java": ("bindings/java/src/main/java/org/ligament/Checkpoints.java",
+                        "tests/checkpoints/*.java"),
+               "python": ("bindings/python/python/ligament/_ligament.pyi", "tests/checkpoints/*.py")}
 
 
 def texts(*patterns):
@@ -117,6 +126,8 @@ def test_every_collective_operation_is_there_and_called(language):
     *[pytest.param(GRID_ROWS, (language, *GRIDS[language]), id=f"grid-{language}") for language in GRIDS],
     *[pytest.param(MODULE_ROWS, (language, *MODULES[language]), id=f"modules-{language}")
       for language in MODULES],
+    *[pytest.param(CHECKPOINT_ROWS, (language, *CHECKPOINTS[language]), id=f"checkpoints-{language}")
+      for language in CHECKPOINTS],
 ])
 def test_every_operation_of_a_part_of_its_own_is_there_and_called(rows, files):
     language, *files = files
@@ -127,7 +138,7 @@ def test_every_operation_of_a_part_of_its_own_is_there_and_called(rows, files):
             continue
         # `Key` is the type `RunKeys` of another crate, under a new name.
         there = r"RunKeys as Key\b" if row[language] == "Key::make" else rf"\b{name}\("
-        there = rf"{there}|def {name}\b|@property\s+def {name}\b|(?:procedure|interface)\b.* {name}\b"
+        there = rf"{there}|def {name}\b|@property\s+def {name}\b|(?:procedure|interface|generic)\b.* {name}\b"
         assert re.search(there, part), f"{name} is not in {files[0]}"
         assert re.search(rf"\b{name}\b", program), f"{files[1]} does not call {name}"
     assert not re.search(r"\bfrobnicate\b", program)

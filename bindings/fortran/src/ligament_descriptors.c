@@ -64,4 +64,5 @@ typedef struct {
 #include "parts/receiving.h"
 #include "parts/values.h"
 #include "parts/instances.h"
+#include "parts/checkpoints.h"
 #include "parts/grids.h"

@@ -15,7 +15,7 @@
 !     call all%free()                                                     ! before MPI_Finalize
 module ligament_mpi
    use ligament
-   use ligament_calls, only: fault_text, lf_set_fault, lig_times, misuse, settle
+   use ligament_calls, only: fault_text, lf_set_fault, lig_string, lig_times, misuse, settle, text_at
    use, intrinsic :: iso_c_binding, only: c_associated, c_bool, c_char, c_int, c_int32_t, c_null_ptr, c_ptr, &
       c_size_t
    use, intrinsic :: iso_fortran_env, only: real64
@@ -27,7 +27,9 @@ module ligament_mpi
    integer, parameter :: text_length = 1023
    ! The collective calls, as ligament_mpi.h numbers them.
    integer(c_int32_t), parameter :: call_create = 1, call_reuse = 2, call_receive = 3, call_receive_into = 4, &
-      call_finish = 5, call_steer = 9
+      call_finish = 5, call_steer = 9, call_resuming = 10, call_load = 11, call_init = 12, &
+      call_should_save = 13, call_save = 14, call_should_save_final = 15, call_save_final = 16, &
+      call_directory = 17
    character(len=*), parameter :: each_rank = &
       'the model says under "ranks:" that each rank of this instance speaks for ' // &
       'itself; make an instance of the ordinary kind on every rank, or take it out of "ranks:"'
@@ -43,6 +45,14 @@ module ligament_mpi
       procedure :: steer
       procedure :: receive
       procedure :: receive_into
+      procedure :: resuming
+      procedure :: load_snapshot
+      procedure :: should_init
+      procedure :: should_save_snapshot
+      procedure :: save_snapshot
+      procedure :: should_save_final_snapshot
+      procedure :: save_final_snapshot
+      procedure :: snapshot_directory
       procedure :: finish
       procedure :: free => free_instance
       procedure, private :: share
@@ -87,6 +97,15 @@ module ligament_mpi
          integer(c_size_t), value :: length
       end function
 
+      ! `own` is rank 0's directory. `given` belongs to the ranks' data.
+      integer(c_int32_t) function lfm_directory(ranks, own, length, given) bind(c)
+         import
+         type(c_ptr), value :: ranks
+         character(kind=c_char), intent(in) :: own(*)
+         integer(c_size_t), value :: length
+         type(lig_string), intent(out) :: given
+      end function
+
       logical(c_bool) function lfm_give(ranks, array) bind(c)
          import
          type(c_ptr), value :: ranks
@@ -103,10 +122,12 @@ contains
 
    ! Joins the run as `ligament_instance` does. `comm` is the communicator of all ranks (that of the module mpi,
    ! or %mpi_val of mpi_f08), MPI_COMM_WORLD if it is not given; it is duplicated.
-   type(ligament_mpi_instance) function create(ports, comm, dont_apply_overlay, ierr, errmsg)
+   type(ligament_mpi_instance) function create(ports, comm, dont_apply_overlay, uses_checkpoint_api, &
+         keeps_no_state_for_next_use, state_not_required_for_next_use, ierr, errmsg)
       type(ligament_port), intent(in), optional :: ports(:)
       integer, intent(in), optional :: comm
-      logical, intent(in), optional :: dont_apply_overlay
+      logical, intent(in), optional :: dont_apply_overlay, uses_checkpoint_api, keeps_no_state_for_next_use
+      logical, intent(in), optional :: state_not_required_for_next_use
       integer, intent(out), optional :: ierr
       character(len=*), intent(inout), optional :: errmsg
       integer :: status
@@ -118,7 +139,9 @@ contains
          return
       end if
       call lfm_enter(create%ranks, call_create, '', 0_c_size_t)
-      if (create%rank() == 0) create%root = ligament_instance(ports, dont_apply_overlay, ierr=status)
+      if (create%rank() == 0) create%root = ligament_instance(ports, dont_apply_overlay, &
+         uses_checkpoint_api=uses_checkpoint_api, keeps_no_state_for_next_use=keeps_no_state_for_next_use, &
+         state_not_required_for_next_use=state_not_required_for_next_use, ierr=status)
       if (create%rank() == 0 .and. status == 0) then
          if (create%root%ranks() > 1) then
             call create%root%error_shutdown(each_rank)
@@ -237,6 +260,151 @@ contains
       call tell(times, timestamp, next_timestamp)
       call settle(int(status, c_int32_t), ierr, errmsg)
    end subroutine
+
+   ! True on all ranks in the first pass after the run was resumed; see ligament_instance for these calls.
+   logical function resuming(self, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer :: status
+      logical :: yes
+      status = 0
+      yes = .false.
+      call lfm_enter(self%ranks, call_resuming, '', 0_c_size_t)
+      if (self%rank() == 0) yes = self%root%resuming(ierr=status)
+      call self%share(status, yes)
+      resuming = yes
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end function
+
+   ! Loads the saved message. Rank 0 gets the message, and the others get its times. Rank 0 gives them what they
+   ! need of the state.
+   subroutine load_snapshot(self, message, timestamp, next_timestamp, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      type(ligament_message), intent(inout) :: message
+      real(real64), intent(out), optional :: timestamp, next_timestamp
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      type(lig_times) :: times
+      integer :: status
+      status = 0
+      call lfm_enter(self%ranks, call_load, '', 0_c_size_t)
+      if (self%rank() == 0) then
+         call self%root%load_snapshot(message, ierr=status)
+         if (status == 0) times = message%times
+      end if
+      call self%share(status, times=times)
+      call tell(times, timestamp, next_timestamp)
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end subroutine
+
+   ! True on all ranks if the code must set its state from its F_INIT messages.
+   logical function should_init(self, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer :: status
+      logical :: yes
+      status = 0
+      yes = .false.
+      call lfm_enter(self%ranks, call_init, '', 0_c_size_t)
+      if (self%rank() == 0) yes = self%root%should_init(ierr=status)
+      call self%share(status, yes)
+      should_init = yes
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end function
+
+   ! True on all ranks if the code must save its state now. The time, in s, is rank 0's.
+   logical function should_save_snapshot(self, time, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      real(real64), intent(in) :: time
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer :: status
+      logical :: yes
+      status = 0
+      yes = .false.
+      call lfm_enter(self%ranks, call_should_save, '', 0_c_size_t)
+      if (self%rank() == 0) yes = self%root%should_save_snapshot(time, ierr=status)
+      call self%share(status, yes)
+      should_save_snapshot = yes
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end function
+
+   ! Saves rank 0's state; that of the other ranks is not looked at. Rank 0 gathers their parts before, or they
+   ! write files of their own in snapshot_directory. The state is a number, truth value, text or value, such as
+   ! ligament_array(field).
+   subroutine save_snapshot(self, timestamp, state, next_timestamp, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      real(real64), intent(in) :: timestamp
+      class(*), intent(in) :: state
+      real(real64), intent(in), optional :: next_timestamp
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer :: status
+      status = 0
+      call lfm_enter(self%ranks, call_save, '', 0_c_size_t)
+      if (self%rank() == 0) call self%root%save_snapshot(timestamp, state, next_timestamp, ierr=status)
+      call self%share(status)
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end subroutine
+
+   ! True on all ranks if the code must save its state at the end of a pass.
+   logical function should_save_final_snapshot(self, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer :: status
+      logical :: yes
+      status = 0
+      yes = .false.
+      call lfm_enter(self%ranks, call_should_save_final, '', 0_c_size_t)
+      if (self%rank() == 0) yes = self%root%should_save_final_snapshot(ierr=status)
+      call self%share(status, yes)
+      should_save_final_snapshot = yes
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end function
+
+   ! Saves rank 0's state at the end of a pass.
+   subroutine save_final_snapshot(self, timestamp, state, next_timestamp, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      real(real64), intent(in) :: timestamp
+      class(*), intent(in) :: state
+      real(real64), intent(in), optional :: next_timestamp
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer :: status
+      status = 0
+      call lfm_enter(self%ranks, call_save_final, '', 0_c_size_t)
+      if (self%rank() == 0) call self%root%save_final_snapshot(timestamp, state, next_timestamp, ierr=status)
+      call self%share(status)
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end subroutine
+
+   ! The directory for files of the code's own beside the message of a checkpoint, the same on all ranks.
+   function snapshot_directory(self, ierr, errmsg) result(directory)
+      class(ligament_mpi_instance), intent(in) :: self
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      character(len=:), allocatable :: directory
+      type(lig_string) :: given
+      integer :: status
+      status = 0
+      directory = ''
+      call lfm_enter(self%ranks, call_directory, '', 0_c_size_t)
+      if (self%rank() == 0) directory = self%root%snapshot_directory(ierr=status)
+      call self%share(status)
+      if (status == 0) then
+         status = lfm_directory(self%ranks, directory, len(directory, c_size_t), given)
+         if (status == 0) then
+            directory = text_at(given%data, given%size)
+         else
+            status = misuse('a rank has no memory for the name of a directory')
+            status = LIGAMENT_ERR_OUT_OF_MEMORY
+         end if
+      end if
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end function
 
    ! Ends the instance.
    subroutine finish(self, ierr, errmsg)

@@ -80,4 +80,22 @@ bool lfm_give(const lig_mpi_instance *ranks, CFI_cdesc_t *array) {
     return !anywhere;
 }
 
+// Collective. Gives all ranks rank 0's directory, a text of `length` bytes.
+int32_t lfm_directory(lig_mpi_instance *ranks, const char *own, size_t length, lig_string *given) {
+    lig_error error;
+    const char *directory = NULL;
+    char *text = NULL;
+    int lacking = 0;
+    if (ranks->rank == 0) text = calloc(length + 1, 1);
+    lacking = ranks->rank == 0 && text == NULL;
+    MPI_Bcast(&lacking, 1, MPI_INT, 0, ranks->comm);
+    if (lacking) return LIG_ERR_OUT_OF_MEMORY;
+    if (text) memcpy(text, own, length);
+    const lig_status status = lig_mpi_give_directory(ranks, text, &directory, &error);
+    free(text);
+    given->data = directory;
+    given->size = status == LIG_OK ? strlen(directory) : 0;
+    return status;
+}
+
 void lfm_free(lig_mpi_instance *ranks) { lig_mpi_release(ranks); }

@@ -21,6 +21,7 @@ use ligament_instance::{
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -98,6 +99,24 @@ impl Instance {
         let mut core = self.core(py, name)?;
         let core = &mut *core;
         py.detach(|| call(core)).map_err(|error| self.error(py, error))
+    }
+
+    fn save(
+        &self,
+        py: Python<'_>,
+        name: &'static Call,
+        message: &Bound<'_, PyAny>,
+        save: impl FnOnce(&mut Core, &Outgoing<'_>) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        let Ok(message) = message.cast::<Message>() else { return Err(no_message(name.0, message)) };
+        let (timestamp, next_timestamp, data) = {
+            let message = message.borrow();
+            (message.timestamp, message.next_timestamp, message.data.clone_ref(py).into_bound(py))
+        };
+        let node = &PlannedValue::new(&data, name.0)?;
+        self.detached(py, name, |core| {
+            save(core, &Outgoing { timestamp, next_timestamp, data: node.as_value(), settings: None })
+        })
     }
 
     /// Receives. The interpreter is released only if no message has arrived yet.
@@ -214,6 +233,11 @@ pub(crate) fn watch_signals(core: &mut Core, raised: &Arc<Mutex<Option<PyErr>>>)
     }));
 }
 
+/// The flags with these bits.
+pub(crate) fn flags_of(py: Python<'_>, bits: u64) -> PyResult<Flags> {
+    Flags::from_bits(bits).map_err(|unknown| usage(py, fault!(BAD_ARGUMENT, "there are no flags {unknown:#x}")))
+}
+
 fn order_of(py: Python<'_>, order: &str) -> PyResult<ArrayOrder> {
     match order {
         "C" => Ok(ArrayOrder::RowMajor),
@@ -227,11 +251,11 @@ impl Instance {
     /// Joins the run. `ports` are pairs of operator and name, or None to take those of the model. If the
     /// scheduler gives `light`, the other arguments are not used.
     #[new]
-    #[pyo3(signature = (ports, dont_apply_overlay, light=None, ranks=0, threads=0))]
+    #[pyo3(signature = (ports, flags, light=None, ranks=0, threads=0))]
     fn new(
         py: Python<'_>,
         ports: Option<Vec<(String, String)>>,
-        dont_apply_overlay: bool,
+        flags: u64,
         light: Option<PyRefMut<'_, Lending>>,
         ranks: u32,
         threads: u32,
@@ -242,7 +266,7 @@ impl Instance {
             });
         }
         let ports = declared(py, ports)?;
-        let flags = Flags { dont_apply_overlay };
+        let flags = flags_of(py, flags)?;
         let made = py.detach(|| Core::with_options(ports.as_ref(), flags, "python"));
         let mut core = made.map_err(|error| errors::instance(py, error))?;
         core.set_parallelism(Parallelism { ranks, threads });
@@ -299,6 +323,52 @@ impl Instance {
     /// F_INIT ports.
     fn reuse_instance(&self, py: Python<'_>) -> PyResult<bool> {
         self.detached(py, &Call("reuse_instance"), Core::reuse_instance)
+    }
+
+    /// True in the first pass after the run was resumed: the code then loads its state. The first call in each
+    /// pass of a code with the flag USES_CHECKPOINT_API.
+    fn resuming(&self, py: Python<'_>) -> PyResult<bool> {
+        self.detached(py, &Call("resuming"), Core::resuming)
+    }
+
+    /// The message that was saved, if `resuming` has returned True.
+    fn load_snapshot(&self, py: Python<'_>) -> PyResult<Message> {
+        let loaded = self.detached(py, &Call("load_snapshot"), Core::load_snapshot)?;
+        self.message(py, loaded)
+    }
+
+    /// True if the code must receive its F_INIT messages and set its state; False if a pass goes on that was
+    /// saved.
+    fn should_init(&self, py: Python<'_>) -> PyResult<bool> {
+        self.detached(py, &Call("should_init"), Core::should_init)
+    }
+
+    /// True if the code must save its state now. To be called once in each step, after the step's messages,
+    /// with the model time in s.
+    fn should_save_snapshot(&self, py: Python<'_>, time: f64) -> PyResult<bool> {
+        self.detached(py, &Call("should_save_snapshot"), |core| core.should_save_snapshot(time))
+    }
+
+    /// The directory for files of the code's own beside the message of the checkpoint that is being saved or
+    /// loaded.
+    fn snapshot_directory(&self, py: Python<'_>) -> PyResult<PathBuf> {
+        self.detached(py, &Call("snapshot_directory"), Core::snapshot_directory)
+    }
+
+    /// Saves a message with the code's state, if `should_save_snapshot` has returned True.
+    fn save_snapshot(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.save(py, &Call("save_snapshot"), message, Core::save_snapshot)
+    }
+
+    /// True if the code must save its state at the end of a pass. The last call of each pass. It waits for the
+    /// F_INIT messages of the next pass.
+    fn should_save_final_snapshot(&self, py: Python<'_>) -> PyResult<bool> {
+        self.detached(py, &Call("should_save_final_snapshot"), Core::should_save_final_snapshot)
+    }
+
+    /// Saves a message with the code's state at the end of a pass.
+    fn save_final_snapshot(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.save(py, &Call("save_final_snapshot"), message, Core::save_final_snapshot)
     }
 
     /// Applies changes of settings. Call it once in each step, before the step's work, with the step's model

@@ -3,8 +3,8 @@
 
 use crate::core_handle::CoreHandle;
 use crate::errors;
-use crate::instance::{declared, watch_signals, Instance};
-use ligament_instance::{run_light_with, Error, Flags, Instance as Core, Submodel};
+use crate::instance::{declared, flags_of, watch_signals, Instance};
+use ligament_instance::{run_light_with, Error, Instance as Core, Submodel};
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -144,17 +144,17 @@ impl Submodel for LightComponent {
 /// Runs all instances of this program. `wrap` makes Python's instance from the compiled half, and `make` makes
 /// the submodel of an instance.
 #[pyfunction]
-#[pyo3(name = "_run_light", signature = (make, wrap, ports, dont_apply_overlay))]
+#[pyo3(name = "_run_light", signature = (make, wrap, ports, flags))]
 pub fn run_light(
     py: Python<'_>,
     make: Py<PyAny>,
     wrap: Py<PyAny>,
     ports: Option<Vec<(String, String)>>,
-    dont_apply_overlay: bool,
+    flags: u64,
 ) -> PyResult<()> {
     let ports = declared(py, ports)?;
     let raised = PendingException::default();
-    let flags = Flags { dont_apply_overlay };
+    let flags = flags_of(py, flags)?;
     let member = |core: &mut Core| {
         watch_signals(core, &raised);
         Python::attach(|py| {

@@ -517,6 +517,10 @@ impl AgentCore {
                 let rank = self.resolve_rank(me, of);
                 out.push(Action::Report(AgentReport::Steerable { rank, setting }));
             }
+            Request::Checkpoint { moment, outcome } => {
+                let rank = me.leader();
+                out.push(Action::Report(AgentReport::Checkpoint { rank, moment, outcome }));
+            }
             Request::Publishes { port, of } => self.publishes(self.resolve_rank(me, of), port, out),
             Request::Hello { .. } | Request::Client { .. } => {
                 let what = fault!(ALREADY_REGISTERED, "said a second time who it is");

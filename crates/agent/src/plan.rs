@@ -10,7 +10,9 @@ use ligament_model::{
     log_level, Blocks, Edges, ExecutionModel, Filter, Grid, Interpolation, Nanoseconds, Operator,
     ResolvedModel, NO_SLOT, REMOTE_LOG_LEVEL, SETTINGS_PORT,
 };
-use ligament_wire::control::{ChannelSteps, ClockInfo, GridEdges, GridInfo, PortClockInfo, PortInfo};
+use ligament_wire::control::{
+    ChannelSteps, CheckpointPlan, ClockInfo, GridEdges, GridInfo, PortClockInfo, PortInfo,
+};
 pub use ligament_wire::domains::{PlannedChannel, PlannedEnd};
 use ligament_wire::steering::ScheduledChange;
 use ligament_wire::{DomainId, Encoder, InstanceId, RankId, Ranks, SettingValue, Value, ValueRef};
@@ -72,6 +74,8 @@ pub struct PlannedInstance {
     pub clock: Option<ClockInfo>,
     /// The grid of which the instance is a block, or of which its ranks are the blocks.
     pub grid: Option<GridInfo>,
+    /// The checkpoints that the instance saves, and the one from which it resumes.
+    pub checkpoints: Option<CheckpointPlan>,
 }
 
 /// A port of an instance, as the model describes the port.
@@ -171,6 +175,7 @@ impl RunPlan {
                 may_fail: model.may_fail(i),
                 clock: instance.tick.map(|tick| ClockInfo { tick: tick.0, unit }),
                 grid: instance.grid.as_deref().map(|grid| tell_grid(grid, instance.block)),
+                checkpoints: None,
             });
         }
         let ranks = Ranks::new(instances.iter().map(|instance| instance.ranks.unwrap_or(1)));

@@ -273,6 +273,7 @@ fn examine(
             Ok(mut expanded) => {
                 scales::give_to_the_code(&mut expanded);
                 times::give_to_the_code(&mut expanded);
+                notyet::leave_out(&options.ignore, &mut expanded);
                 resolved = Some(expanded);
             }
             Err(more) => problems.extend(more.0),

@@ -1,10 +1,11 @@
 //! Features of yMMSL that a run does not support yet. A model with such a feature is refused, because a run
 //! without the feature would give other results. The user may ignore a feature that has no influence on
-//! messages.
+//! messages; some of those a run can do.
 
 use crate::CheckOptions;
 use ligament_catalogue::Code;
-use ligament_model::{At, Configuration, Problem, WaitMode};
+use ligament_model::{At, Checkpoints, Configuration, Problem, ResolvedModel, WaitMode};
+use std::collections::HashSet;
 
 /// A feature that a run may ignore although the model asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,25 +49,15 @@ impl Ignorable {
 /// Reports features that the configuration uses outside its models.
 pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions, problems: &mut Vec<Problem>) {
     let mut found = UnsupportedFeatures { options, problems };
-    if !config.checkpoints.is_empty() {
+    if !config.checkpoints.wallclock_time.is_empty() {
         found.ignorable(
             Ignorable::Checkpoints,
             Code::CHECKPOINTS_NOT_YET,
             &config.checkpoints.at,
-            "the model asks for checkpoints, and this version cannot save the state of a run yet".to_owned(),
-            "remove the section",
-        );
-    }
-    if let Some((name, resume)) = config.resume.first() {
-        found.ignorable(
-            Ignorable::Resume,
-            Code::RESUME_NOT_YET,
-            &resume.at,
-            format!(
-                "\"{name}\" is to resume from \"{}\", and this version cannot resume a run yet",
-                resume.file
-            ),
-            "remove the section to begin at the beginning",
+            "the model asks for checkpoints by the clock on the wall, and this version saves them at model \
+             times only"
+                .to_owned(),
+            "give \"simulation_time\" instead of \"wallclock_time\"",
         );
     }
     let ligament = &config.ligament;
@@ -78,6 +69,16 @@ pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions
             format!("instances are to wait by \"{}\", and this version knows only \"auto\" yet", mode.name()),
             "write \"wait: auto\", or leave it out; only the speed depends on it",
         );
+    }
+}
+
+/// Takes the parts out of a model that the user ignores although a run could do them.
+pub(crate) fn leave_out(ignore: &HashSet<Ignorable>, model: &mut ResolvedModel) {
+    if ignore.contains(&Ignorable::Checkpoints) {
+        model.checkpoints = Checkpoints::default();
+    }
+    if ignore.contains(&Ignorable::Resume) {
+        model.resume.clear();
     }
 }
 

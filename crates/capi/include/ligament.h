@@ -67,6 +67,14 @@ LIG_ENUM(lig_instance_flag) {
     // Overlays of settings that come with messages are not applied, and the code reads them
     // (`lig_message_settings`). This is for components that serve several others with different settings.
     LIG_DONT_APPLY_OVERLAY = 1,
+    // The code saves its state by `lig_save_snapshot`, and calls the functions that belong to it in each pass
+    // (`lig_resuming`).
+    LIG_USES_CHECKPOINT_API = 2,
+    // The code keeps nothing from one pass of the reuse loop to the next, so that checkpoints between two
+    // passes need no state of it.
+    LIG_KEEPS_NO_STATE_FOR_NEXT_USE = 4,
+    // The code keeps something from one pass to the next, but can do without it when a run resumes.
+    LIG_STATE_NOT_REQUIRED_FOR_NEXT_USE = 8,
 };
 
 // The kind of a value.
@@ -242,6 +250,18 @@ typedef struct {
     size_t count;
 } lig_float_row;
 
+// The times of a message.
+typedef struct {
+    // The model time that the data belongs to, s.
+    double timestamp;
+    // The model time of the sender's next message, s. Only if `has_next_timestamp`.
+    double next_timestamp;
+    // True if the sender has given the time of its next message.
+    bool has_next_timestamp;
+    // Always zero.
+    uint8_t reserved[7];
+} lig_times;
+
 // Options of a send. NULL in place of the struct: the message has time 0 and no next message, the port is not
 // a vector port, and the settings in force at this instance hold.
 typedef struct {
@@ -302,18 +322,6 @@ typedef struct {
     // The slot of a vector port. Only if `has_slot`.
     uint32_t slot;
 } lig_receive_options;
-
-// The times of a message.
-typedef struct {
-    // The model time that the data belongs to, s.
-    double timestamp;
-    // The model time of the sender's next message, s. Only if `has_next_timestamp`.
-    double next_timestamp;
-    // True if the sender has given the time of its next message.
-    bool has_next_timestamp;
-    // Always zero.
-    uint8_t reserved[7];
-} lig_times;
 
 // A port, and a slot if it is a vector port.
 typedef struct {
@@ -791,6 +799,78 @@ lig_status lig_declare_steerable(lig_instance *instance,
                                  const char *unit,
                                  bool restart,
                                  lig_error *error);
+
+// True in the first pass after the run was resumed, if the code has saved its state: the code then calls
+// `lig_load_snapshot`. It is the first call in each pass of a code with the flag `LIG_USES_CHECKPOINT_API`.
+// The order of the calls in a pass is: `lig_resuming`, `lig_should_init`, in each step
+// `lig_should_save_snapshot`, and at the end `lig_should_save_final_snapshot`.
+//
+// `LIG_ERR_USAGE` if this is not the next call of the pass; the text says which call is.
+lig_status lig_resuming(lig_instance *instance, bool *resuming, lig_error *error);
+
+// The message that was saved: its times and the state. Call it if `lig_resuming` has said true. Free the
+// message with `lig_message_free`.
+//
+// `LIG_ERR_USAGE` if `lig_resuming` has not said true.
+lig_status lig_load_snapshot(lig_instance *instance, lig_message **message, lig_error *error);
+
+// True if the code must receive its `F_INIT` messages and set its state. False if the state was saved within a
+// pass, which now goes on. Call it after `lig_resuming`, or after `lig_load_snapshot`.
+//
+// `LIG_ERR_USAGE` if this is not the next call of the pass.
+lig_status lig_should_init(lig_instance *instance,
+                           bool *should_init,
+                           lig_error *error);
+
+// True if the code must save its state now, by `lig_save_snapshot`. Call it once in each step, after the
+// messages of the step, with the model time in s. If no checkpoint is asked for, it takes some nanoseconds.
+//
+// `LIG_ERR_USAGE` if the time is not a finite number, or if another call must come first; `LIG_ERR_RUN_ENDS`.
+lig_status lig_should_save_snapshot(lig_instance *instance, double time, bool *should_save, lig_error *error);
+
+// Saves the code's state: a message with its times and any value; NULL saves a message without a value. The
+// value is read during the call, and arrays that it borrows (`lig_value_new_array_borrowed`) are not copied.
+// `times` may be NULL: then the message has time 0 and no next time. A full disk costs this checkpoint; the
+// run goes on, and its log says so.
+//
+// `LIG_ERR_USAGE` if `lig_should_save_snapshot` has not said true.
+//
+// All pointers are valid; `times`, `state` and `error` may be NULL.
+lig_status lig_save_snapshot(lig_instance *instance,
+                             const lig_times *times,
+                             const lig_value *state,
+                             lig_error *error);
+
+// True if the code must save its state at the end of a pass, by `lig_save_final_snapshot`. It is the last call
+// of each pass, after all messages of the pass. It waits for the `F_INIT` messages of the next pass, whose
+// time decides.
+//
+// As `lig_reuse_instance`; `LIG_ERR_USAGE` if another call must come first.
+lig_status lig_should_save_final_snapshot(lig_instance *instance,
+                                          bool *should_save,
+                                          lig_error *error);
+
+// Saves the code's state at the end of a pass; otherwise as `lig_save_snapshot`.
+//
+// `LIG_ERR_USAGE` if `lig_should_save_final_snapshot` has not said true.
+//
+// As `lig_save_snapshot`.
+lig_status lig_save_final_snapshot(lig_instance *instance,
+                                   const lig_times *times,
+                                   const lig_value *state,
+                                   lig_error *error);
+
+// A directory in which the code, with all of its ranks, may keep files of its own beside the message of a
+// checkpoint. Between `lig_should_save_snapshot` (or the final one) and the save it is the directory of the
+// checkpoint that is being made, and exists. Between `lig_resuming` and `lig_should_init` it is the directory
+// of the checkpoint from which the run resumes, which is missing if the code has made no files. The files are
+// kept and removed with their checkpoint. The text ends with a NUL, and stays valid until the next call of
+// this function, or until the instance is freed.
+//
+// `LIG_ERR_USAGE` between other calls; `LIG_ERR_SYSTEM` if the directory cannot be made.
+lig_status lig_snapshot_directory(lig_instance *instance,
+                                  const char **directory,
+                                  lig_error *error);
 
 // Sends a value; NULL sends a message without a value. Returns as soon as the value is stored: the caller may
 // then change its memory. Blocks only while the conduit's budget is spent. Does nothing if the port is not

@@ -2,7 +2,8 @@
 // newer.
 //
 // Rank 0 speaks for the instance. What concerns all ranks has a collective form here: to make the instance, to
-// ask whether to go on, to receive, to be steered, and to end. All ranks of the communicator call it together,
+// ask whether to go on, to receive, to be steered, to save and load checkpoints, and to end. All ranks of the
+// communicator call it together,
 // and all get the same status and the same text. Everything else is rank 0's, with the functions of ligament.h:
 //
 //     lig_mpi_instance *all;
@@ -63,7 +64,15 @@ enum {
     LIG_MPI_RECEIVE_INTO = 4,
     LIG_MPI_FINISH = 5,
     LIG_MPI_FREE = 6,
-    LIG_MPI_STEER = 9
+    LIG_MPI_STEER = 9,
+    LIG_MPI_RESUMING = 10,
+    LIG_MPI_LOAD_SNAPSHOT = 11,
+    LIG_MPI_SHOULD_INIT = 12,
+    LIG_MPI_SHOULD_SAVE_SNAPSHOT = 13,
+    LIG_MPI_SAVE_SNAPSHOT = 14,
+    LIG_MPI_SHOULD_SAVE_FINAL_SNAPSHOT = 15,
+    LIG_MPI_SAVE_FINAL_SNAPSHOT = 16,
+    LIG_MPI_SNAPSHOT_DIRECTORY = 17
 };
 
 // The first letters of a port's name, with a zero at the end.
@@ -94,7 +103,8 @@ typedef struct {
 
 // The data that all ranks share: a communicator of their own, rank 0's word, and a communicator of rank 0 and
 // those that cannot see its word since they are on other nodes, if there are any. Then the call in which this
-// rank is, whether the instance goes on after the last one, and by what it hears of MPI_Finalize.
+// rank is, whether the instance goes on after the last one, by what it hears of MPI_Finalize, and the directory
+// that `lig_mpi_snapshot_directory` gave last.
 typedef struct lig_mpi_instance {
     MPI_Comm comm;
     int rank;
@@ -108,6 +118,7 @@ typedef struct lig_mpi_instance {
     char port[LIG_MPI_PORT];
     int goes_on;
     int at_finalize;
+    char *directory;
 } lig_mpi_instance;
 
 // Rank 0's message to the others about a call, and the call's number. `lig_mpi_share` fills in the latter.
@@ -166,8 +177,24 @@ static inline void lig_mpi_enter(lig_mpi_instance *all, int32_t call, const char
 
 // A call in words.
 static inline const char *lig_mpi_call_name(int32_t call) {
-    static const char *const names[] = {"nothing", "create", "reuse_instance", "receive",     "receive_into",
-                                        "finish",  "free",   "receive_all",    "get_setting", "steer"};
+    static const char *const names[] = {"nothing",
+                                        "create",
+                                        "reuse_instance",
+                                        "receive",
+                                        "receive_into",
+                                        "finish",
+                                        "free",
+                                        "receive_all",
+                                        "get_setting",
+                                        "steer",
+                                        "resuming",
+                                        "load_snapshot",
+                                        "should_init",
+                                        "should_save_snapshot",
+                                        "save_snapshot",
+                                        "should_save_final_snapshot",
+                                        "save_final_snapshot",
+                                        "snapshot_directory"};
     return call > 0 && call < (int32_t)(sizeof names / sizeof *names) ? names[call] : names[0];
 }
 
@@ -341,6 +368,7 @@ static inline void lig_mpi_release(lig_mpi_instance *all) {
         MPI_Comm_delete_attr(MPI_COMM_SELF, key);
         MPI_Comm_free_keyval(&key);
     }
+    free(all->directory);
     free(all);
 }
 
@@ -562,6 +590,133 @@ static inline lig_status lig_mpi_receive_into(lig_mpi_instance *all, const char 
     if (times) *times = outcome.times;
     lig_mpi_give_to_all(all, into);
     return LIG_OK;
+}
+
+// Rank 0's answer to a question, for all ranks.
+static inline lig_status lig_mpi_answer(lig_mpi_instance *all, lig_status status, bool yes, bool *answer,
+                                        lig_error *error) {
+    lig_mpi_outcome outcome;
+    memset(&outcome, 0, sizeof outcome);
+    outcome.status = status;
+    outcome.again = yes;
+    status = lig_mpi_share(all, &outcome, error);
+    *answer = outcome.again != 0;
+    return status;
+}
+
+// Collective. As `lig_resuming`: whether the run has been resumed, the same on all ranks.
+static inline lig_status lig_mpi_resuming(lig_mpi_instance *all, bool *resuming, lig_error *error) {
+    lig_status status = LIG_OK;
+    bool yes = false;
+    lig_mpi_enter(all, LIG_MPI_RESUMING, NULL, 0);
+    if (all->rank == 0) status = lig_resuming(all->instance, &yes, error);
+    return lig_mpi_answer(all, status, yes, resuming, error);
+}
+
+// Collective. As `lig_load_snapshot`: rank 0 gets the message, and frees it; the others get NULL, and its
+// times. `times` may be NULL. Rank 0 gives the others what they need of the state.
+static inline lig_status lig_mpi_load_snapshot(lig_mpi_instance *all, lig_message **message, lig_times *times,
+                                               lig_error *error) {
+    lig_mpi_outcome outcome;
+    lig_status status;
+    memset(&outcome, 0, sizeof outcome);
+    *message = NULL;
+    lig_mpi_enter(all, LIG_MPI_LOAD_SNAPSHOT, NULL, 0);
+    if (all->rank == 0) {
+        outcome.status = lig_load_snapshot(all->instance, message, error);
+        if (outcome.status == LIG_OK) lig_message_times(*message, &outcome.times, NULL);
+    }
+    status = lig_mpi_share(all, &outcome, error);
+    if (times && status == LIG_OK) *times = outcome.times;
+    return status;
+}
+
+// Collective. As `lig_should_init`: the same on all ranks.
+static inline lig_status lig_mpi_should_init(lig_mpi_instance *all, bool *should_init, lig_error *error) {
+    lig_status status = LIG_OK;
+    bool yes = false;
+    lig_mpi_enter(all, LIG_MPI_SHOULD_INIT, NULL, 0);
+    if (all->rank == 0) status = lig_should_init(all->instance, &yes, error);
+    return lig_mpi_answer(all, status, yes, should_init, error);
+}
+
+// Collective. As `lig_should_save_snapshot`: the same on all ranks. The time is rank 0's.
+static inline lig_status lig_mpi_should_save_snapshot(lig_mpi_instance *all, double time, bool *should_save,
+                                                      lig_error *error) {
+    lig_status status = LIG_OK;
+    bool yes = false;
+    lig_mpi_enter(all, LIG_MPI_SHOULD_SAVE_SNAPSHOT, NULL, 0);
+    if (all->rank == 0) status = lig_should_save_snapshot(all->instance, time, &yes, error);
+    return lig_mpi_answer(all, status, yes, should_save, error);
+}
+
+// Collective. As `lig_save_snapshot`: rank 0's times and state are saved; those of the others are not looked
+// at. Rank 0 gathers the parts of the others before, or they write files of their own
+// (`lig_mpi_snapshot_directory`). After this call, the state is saved for all.
+static inline lig_status lig_mpi_save_snapshot(lig_mpi_instance *all, const lig_times *times,
+                                               const lig_value *state, lig_error *error) {
+    lig_mpi_outcome outcome;
+    memset(&outcome, 0, sizeof outcome);
+    lig_mpi_enter(all, LIG_MPI_SAVE_SNAPSHOT, NULL, 0);
+    if (all->rank == 0) outcome.status = lig_save_snapshot(all->instance, times, state, error);
+    return lig_mpi_share(all, &outcome, error);
+}
+
+// Collective. As `lig_should_save_final_snapshot`: the same on all ranks.
+static inline lig_status lig_mpi_should_save_final_snapshot(lig_mpi_instance *all, bool *should_save,
+                                                            lig_error *error) {
+    lig_status status = LIG_OK;
+    bool yes = false;
+    lig_mpi_enter(all, LIG_MPI_SHOULD_SAVE_FINAL_SNAPSHOT, NULL, 0);
+    if (all->rank == 0) status = lig_should_save_final_snapshot(all->instance, &yes, error);
+    return lig_mpi_answer(all, status, yes, should_save, error);
+}
+
+// Collective. As `lig_save_final_snapshot`, with rank 0's times and state.
+static inline lig_status lig_mpi_save_final_snapshot(lig_mpi_instance *all, const lig_times *times,
+                                                     const lig_value *state, lig_error *error) {
+    lig_mpi_outcome outcome;
+    memset(&outcome, 0, sizeof outcome);
+    lig_mpi_enter(all, LIG_MPI_SAVE_FINAL_SNAPSHOT, NULL, 0);
+    if (all->rank == 0) outcome.status = lig_save_final_snapshot(all->instance, times, state, error);
+    return lig_mpi_share(all, &outcome, error);
+}
+
+// Collective. Gives all ranks the directory that rank 0 has got; `own` is not looked at on the others. The text
+// belongs to `all`.
+static inline lig_status lig_mpi_give_directory(lig_mpi_instance *all, const char *own, const char **directory,
+                                                lig_error *error) {
+    uint64_t length = all->rank == 0 ? strlen(own) : 0;
+    int lacking = 0, anywhere = 0;
+    *directory = NULL;
+    MPI_Bcast(&length, (int)sizeof length, MPI_BYTE, 0, all->comm);
+    free(all->directory);
+    all->directory = (char *)calloc(length + 1, 1);
+    lacking = all->directory == NULL;
+    MPI_Allreduce(&lacking, &anywhere, 1, MPI_INT, MPI_MAX, all->comm);
+    if (anywhere) {
+        if (error) strcpy(error->message, "a rank has no memory for the name of a directory");
+        return LIG_ERR_OUT_OF_MEMORY;
+    }
+    if (all->rank == 0) memcpy(all->directory, own, length);
+    MPI_Bcast(all->directory, (int)length, MPI_CHAR, 0, all->comm);
+    *directory = all->directory;
+    return LIG_OK;
+}
+
+// Collective. As `lig_snapshot_directory`: the same on all ranks. The text stays valid until the next call of
+// this function, or until the instance is freed.
+static inline lig_status lig_mpi_snapshot_directory(lig_mpi_instance *all, const char **directory,
+                                                    lig_error *error) {
+    lig_mpi_outcome outcome;
+    lig_status status;
+    const char *own = NULL;
+    memset(&outcome, 0, sizeof outcome);
+    *directory = NULL;
+    lig_mpi_enter(all, LIG_MPI_SNAPSHOT_DIRECTORY, NULL, 0);
+    if (all->rank == 0) outcome.status = lig_snapshot_directory(all->instance, &own, error);
+    status = lig_mpi_share(all, &outcome, error);
+    return status == LIG_OK ? lig_mpi_give_directory(all, own, directory, error) : status;
 }
 
 // Collective. As `lig_finish`.

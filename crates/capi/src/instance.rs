@@ -49,6 +49,8 @@ pub(crate) struct Own {
     pub messages: MessagePool,
     /// The batches of events whose arrays the caller may still read.
     pub batches: Vec<EventBatch>,
+    /// The directory that the caller has got for the files of a checkpoint.
+    pub snapshot_directory: Option<CString>,
 }
 
 /// The instance, during one call.
@@ -156,10 +158,19 @@ pub(crate) unsafe fn used<'a>(instance: *mut lig_instance, call: &'static Call) 
 
 /// Unusual behaviour of an instance: bits for `flags` in `lig_instance_options`.
 #[repr(i32)]
+#[allow(dead_code)] // It is for the header; `Flags::from_bits` reads the bits.
 pub enum lig_instance_flag {
     /// Overlays of settings that come with messages are not applied, and the code reads them
     /// (`lig_message_settings`). This is for components that serve several others with different settings.
     LIG_DONT_APPLY_OVERLAY = 1,
+    /// The code saves its state by `lig_save_snapshot`, and calls the functions that belong to it in each pass
+    /// (`lig_resuming`).
+    LIG_USES_CHECKPOINT_API = 2,
+    /// The code keeps nothing from one pass of the reuse loop to the next, so that checkpoints between two
+    /// passes need no state of it.
+    LIG_KEEPS_NO_STATE_FOR_NEXT_USE = 4,
+    /// The code keeps something from one pass to the next, but can do without it when a run resumes.
+    LIG_STATE_NOT_REQUIRED_FOR_NEXT_USE = 8,
 }
 
 /// Options of a new instance. NULL in place of the struct: the ports are those of the model.
@@ -236,11 +247,7 @@ impl lig_instance_options {
 
 /// Reads the flags.
 pub(crate) fn flags(given: u64) -> Result<Flags, Error> {
-    let overlay = lig_instance_flag::LIG_DONT_APPLY_OVERLAY as u64;
-    match given & !overlay {
-        0 => Ok(Flags { dont_apply_overlay: given & overlay != 0 }),
-        unknown => Err(Misuse::NewerFlags { unknown }.into()),
-    }
+    Flags::from_bits(given).map_err(|unknown| Misuse::NewerFlags { unknown }.into())
 }
 
 /// Returns the language that the options name.

@@ -16,6 +16,8 @@ mod ports;
 mod settings;
 mod steer;
 
+mod checkpoint;
+
 mod send;
 
 mod receive;

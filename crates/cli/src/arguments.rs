@@ -118,6 +118,9 @@ enum Command {
     /// Runs the sources, sinks and mappers of a model that come with Ligament.
     #[command(hide = true)]
     ShippedPart,
+    /// Takes the place of an instance that had ended before the checkpoint from which a run resumes.
+    #[command(hide = true)]
+    EndedPart,
     /// Show the state of a run: who computes, and who waits for whom.
     Status(Status),
     View(crate::view::ViewCommand),
@@ -177,11 +180,18 @@ enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Run {
     /// Model files in yMMSL; later ones add to earlier ones.
-    #[arg(required = true, value_name = "MODEL")]
+    #[arg(required_unless_present = "resume", value_name = "MODEL")]
     pub models: Vec<PathBuf>,
     /// Set a setting, over those of the model; may be given several times.
     #[arg(short, long = "setting", value_name = "NAME=VALUE")]
     pub settings: Vec<String>,
+    /// Go on from the last checkpoint of this run, or from checkpoint N; without MODEL, with that run's model.
+    #[arg(long, value_name = "RUN[@N]")]
+    pub resume: Option<String>,
+    /// If an instance, a machine or a link dies, go on from the last checkpoint in a run of its own, at most
+    /// this many times [default: `restarts` of the model, or 0].
+    #[arg(long, value_name = "N")]
+    pub restarts: Option<u32>,
     /// The run directory [default: runs/<model>-<time>].
     #[arg(long, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,
@@ -549,6 +559,7 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::PlayPart(part) => crate::play::part(&part),
         Command::RecordPart(part) => crate::play::record_part(&part),
         Command::ShippedPart => crate::shipped::part(),
+        Command::EndedPart => crate::shipped::ended_part(),
         Command::Status(status) => crate::client::status(&status),
         Command::View(view) => crate::view::view(&view),
         Command::Tap(tap) => crate::tap::tap(&tap),

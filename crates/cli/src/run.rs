@@ -3,17 +3,21 @@
 use crate::arguments::{print, Run};
 use crate::check::read;
 use crate::launched_agents::LaunchedAgents;
+use crate::restarts::Restarts;
 use crate::spread_options::ByHand;
 use crate::summary::{tell, SummaryStyle};
 use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::Fault;
 use ligament_launch::site::Site;
 use ligament_launch::RunMachines;
-use ligament_manager::RunDirectory;
+use ligament_manager::{RunDirectory, RunRecord, SteeringRecord};
 use ligament_model::ResolvedModel;
-use ligament_runtime::{check_instance, run_over, RunOptions, Show, Terminal};
+use ligament_runtime::checkpoints::{find_checkpoint, Checkpoint};
+use ligament_runtime::{check_instance, run_over, RunOptions, RunResult, Show, Terminal};
+use ligament_wire::times::begin_of;
 use rustix::fs::Mode;
 use rustix::process::umask;
+use std::path::PathBuf;
 
 /// Runs a model.
 pub(crate) fn run(arguments: &Run) -> i32 {
@@ -31,7 +35,14 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         with_text: true,
         ..CheckOptions::default()
     };
-    let mut report = match read(&arguments.models, &arguments.settings, model, options) {
+    let resumed = arguments.resume.as_deref().map(ResumedRun::find).transpose();
+    let resumed = match resumed {
+        Ok(resumed) => resumed,
+        Err(error) => return refuse(arguments, &error.told(|error| format!("--resume: {error}"))),
+    };
+    let models =
+        resumed.as_ref().map_or_else(|| arguments.models.clone(), |from| from.models(&arguments.models));
+    let mut report = match read(&models, &arguments.settings, model, options) {
         Ok(report) => report,
         Err(error) => return refuse(arguments, &error),
     };
@@ -57,7 +68,8 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         Ok(record.steering)
     });
     let steered = match steered.transpose() {
-        Ok(steered) => steered.unwrap_or_default(),
+        Ok(Some(steered)) => steered,
+        Ok(None) => resumed.as_ref().map(|from| from.steering.clone()).unwrap_or_default(),
         Err(error) => return refuse(arguments, &Fault::told(error, |error| format!("--steered: {error}"))),
     };
     let show = match (arguments.quiet || arguments.json, arguments.detach) {
@@ -78,7 +90,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         show,
         colours: crate::colour::chosen(),
         terminal: Terminal::MayGo,
-        model_files: arguments.models.clone(),
+        model_files: models,
         settings: arguments
             .settings
             .iter()
@@ -87,25 +99,65 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         model_text,
         for_group: arguments.sharing.is_with_group(&site),
         steered,
+        resumed_from: resumed.as_ref().map(|from| from.checkpoint.name()),
     };
+    let checkpoint = resumed.map(|from| from.checkpoint);
     if arguments.detach {
-        crate::detach::detach(arguments, options.directory.clone(), &model.name, |directory, terminal| {
+        let name = model.name.clone();
+        crate::detach::detach(arguments, options.directory.clone(), &name, |directory, terminal| {
             let options = RunOptions { directory: Some(directory), terminal, ..options };
-            carry_out(arguments, &model, options, &machines, &site)
+            carry_out(arguments, model, options, &machines, &site, checkpoint)
         })
     } else {
-        carry_out(arguments, &model, options, &machines, &site)
+        carry_out(arguments, model, options, &machines, &site, checkpoint)
     }
 }
 
-/// Makes the run. This process becomes the run's head. Returns the exit status.
+/// A run from which another one resumes.
+struct ResumedRun {
+    run: RunDirectory,
+    checkpoint: Checkpoint,
+    /// The changes of steering from the checkpoint's model time on.
+    steering: Vec<SteeringRecord>,
+}
+
+impl ResumedRun {
+    fn find(wanted: &str) -> Result<ResumedRun, Fault> {
+        let (run, checkpoint) = find_checkpoint(wanted)?;
+        let record = ligament_runtime::client::record_of(&run)?;
+        let steering = steering_ahead(&record, &checkpoint);
+        Ok(ResumedRun { run, checkpoint, steering })
+    }
+
+    /// Returns the files of the model: those that the user names, or the model of the run; then the file that
+    /// says where the states are.
+    fn models(&self, named: &[PathBuf]) -> Vec<PathBuf> {
+        let of_run = [self.run.path().join("model.ymmsl")];
+        let models = if named.is_empty() { &of_run } else { named };
+        models.iter().cloned().chain([self.checkpoint.resume_file()]).collect()
+    }
+}
+
+/// Returns the changes of steering that a run has made, or was to make, at and after the time of a checkpoint.
+/// A change at this time itself may be part of the saved state; it does no harm a second time.
+fn steering_ahead(record: &RunRecord, checkpoint: &Checkpoint) -> Vec<SteeringRecord> {
+    let Some(moment) = checkpoint.record.model_time else { return Vec::new() };
+    let is_ahead = |one: &&SteeringRecord| one.model_time.is_none_or(|at| at >= begin_of(moment));
+    record.steering.iter().filter(is_ahead).cloned().collect()
+}
+
+/// Makes the run, and those that go on from its checkpoints if it fails. This process becomes their head.
+/// Returns the exit status.
 fn carry_out(
     arguments: &Run,
-    model: &ResolvedModel,
-    options: RunOptions,
+    mut model: ResolvedModel,
+    mut options: RunOptions,
     machines: &RunMachines,
     site: &Site,
+    resumed: Option<Checkpoint>,
 ) -> i32 {
+    let allowed = arguments.restarts.or(model.ligament.restarts).unwrap_or(0);
+    let mut restarts = Restarts::new(allowed, resumed);
     ligament_launch::adopt_orphans();
     if options.for_group {
         // Instances inherit the umask of this process.
@@ -113,6 +165,46 @@ fn carry_out(
         let before = umask(Mode::empty());
         umask(before - group);
     }
+    let telling = match (arguments.json, arguments.quiet) {
+        (true, _) => SummaryStyle::Json,
+        (false, true) => SummaryStyle::Errors,
+        (false, false) => SummaryStyle::All,
+    };
+    loop {
+        let mut result = match run_once(arguments, &model, options.clone(), machines, site) {
+            Ok(result) => result,
+            Err(error) => return refuse(arguments, &error),
+        };
+        let directory = RunDirectory::open(&result.directory);
+        let Some(next) = restarts.next(&result) else {
+            return tell(&directory, &result.record, telling);
+        };
+        result.record.continued_by = Some(next.directory.display().to_string());
+        let recorded = serde_json::to_string_pretty(&result.record).unwrap_or_default();
+        if let Err(error) = directory.write_record(&recorded) {
+            crate::complain(&error);
+        }
+        if !arguments.json {
+            tell(&directory, &result.record, SummaryStyle::Errors);
+            ligament_runtime::say(&next.text);
+        }
+        options.directory = Some(next.directory);
+        options.resumed_from = next.checkpoint.as_ref().map(Checkpoint::name);
+        model.resume = next.checkpoint.as_ref().map(Checkpoint::files).unwrap_or_default();
+        options.steered = match &next.checkpoint {
+            Some(checkpoint) => steering_ahead(&result.record, checkpoint),
+            None => result.record.steering.clone(),
+        };
+    }
+}
+
+fn run_once(
+    arguments: &Run,
+    model: &ResolvedModel,
+    options: RunOptions,
+    machines: &RunMachines,
+    site: &Site,
+) -> Result<RunResult, Fault> {
     let mut agents = ByHand;
     let mut launched = LaunchedAgents::new(machines, site, &arguments.spreading);
     let spread = match arguments.spreading.by_hand(site, model, &mut agents) {
@@ -121,19 +213,7 @@ fn carry_out(
         }
         by_hand => by_hand,
     };
-    let spread = match spread {
-        Ok(spread) => spread,
-        Err(error) => return refuse(arguments, &error),
-    };
-    let telling = match (arguments.json, arguments.quiet) {
-        (true, _) => SummaryStyle::Json,
-        (false, true) => SummaryStyle::Errors,
-        (false, false) => SummaryStyle::All,
-    };
-    match run_over(model, options, None, spread) {
-        Ok(result) => tell(&RunDirectory::open(&result.directory), &result.record, telling),
-        Err(error) => refuse(arguments, &error),
-    }
+    run_over(model, options, None, spread?)
 }
 
 fn refuse(arguments: &Run, error: &Fault) -> i32 {

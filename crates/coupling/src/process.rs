@@ -1,6 +1,7 @@
 //! The process that runs all shipped components of a run. Each instance is a light component. A setting of
 //! the instance names its shipped component.
 
+use crate::implicit::Implicit;
 use crate::sinks::SinkSubmodel;
 use crate::sources::SourceSubmodel;
 use crate::{mappers, settings, sinks, sources};
@@ -15,6 +16,21 @@ use ligament_model::IMPLEMENTATION_SETTING;
 pub fn run_shipped() -> Result<(), Fault> {
     run_light_with(None, Flags::default(), "rust", make)
         .map_err(|error| Fault::heard(error.to_string(), error.code()))
+}
+
+/// Takes the place of an instance that had ended at the checkpoint from which the run resumes. It has nothing
+/// to do, and its program would find no state.
+///
+/// # Errors
+/// As `run_shipped`.
+pub fn run_ended_instance() -> Result<(), Fault> {
+    let flags = Flags { keeps_no_state_for_next_use: true, ..Flags::default() };
+    let ended = || -> Result<(), Error> {
+        let mut instance = Instance::with_options(None, flags, "rust")?;
+        while instance.reuse_instance()? {}
+        Ok(())
+    };
+    ended().map_err(|error| Fault::heard(error.to_string(), error.code()))
 }
 
 fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {
@@ -39,6 +55,7 @@ fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {
         "ligament.mappers.difference" => Box::new(MapperSubmodel::of(mappers::Difference)),
         "ligament.mappers.regrid" => Box::new(MapperSubmodel::of(mappers::Regrid::new(instance)?)),
         "ligament.mappers.mesh" => Box::new(MapperSubmodel::of(mappers::Mesh::new(instance)?)),
+        "ligament.mappers.implicit" => Box::new(Implicit::new(instance)?),
         other => {
             let fault = fault!(
                 SHIPPED_SETTING_WRONG,

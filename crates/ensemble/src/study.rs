@@ -36,7 +36,7 @@ pub fn run_study() -> Result<(), Error> {
         .with(Operator::OI, "settings[]")
         .with(Operator::S, "results[]")
         .with(Operator::OF, "statistics");
-    let flags = Flags { dont_apply_overlay: true };
+    let flags = Flags { dont_apply_overlay: true, ..Flags::default() };
     let mut instance = Instance::with_options(Some(&ports), flags, "rust")?;
     while instance.reuse_instance()? {
         if let Err(error) = Study::of(&mut instance).and_then(|study| study.run(&mut instance)) {

@@ -1,6 +1,7 @@
 //! The type `Instance`: joining the run, the reuse loop, settings, logging, and a clean end.
 
 use crate::chains::{by_channel, Lists};
+use crate::checkpoint::{CheckpointState, LoopStep};
 use crate::clock::{join_clocks, Clock};
 use crate::error::{AgentError, Error, ErrorKind, IdentityError, PortError, ReceiveError};
 use crate::identity::from_environment;
@@ -69,6 +70,36 @@ pub struct Flags {
     /// `Message::settings`. This is for components that serve several other components with different
     /// settings.
     pub dont_apply_overlay: bool,
+    /// True if the code saves its state by `save_snapshot` and the calls that belong to it.
+    pub uses_checkpoint_api: bool,
+    /// True if the code keeps nothing from one pass of the reuse loop to the next.
+    pub keeps_no_state_for_next_use: bool,
+    /// True if the code keeps something from one pass to the next, but can do without it.
+    pub state_not_required_for_next_use: bool,
+}
+
+impl Flags {
+    const DONT_APPLY_OVERLAY: u64 = 1;
+    const USES_CHECKPOINT_API: u64 = 2;
+    const KEEPS_NO_STATE_FOR_NEXT_USE: u64 = 4;
+    const STATE_NOT_REQUIRED_FOR_NEXT_USE: u64 = 8;
+
+    /// Returns the flags with these bits, which are the same in all languages and in MUSCLE 3.
+    ///
+    /// # Errors
+    /// The bits that no flag has.
+    pub fn from_bits(bits: u64) -> Result<Flags, u64> {
+        let has = |flag| bits & flag != 0;
+        match bits & !15 {
+            0 => Ok(Flags {
+                dont_apply_overlay: has(Flags::DONT_APPLY_OVERLAY),
+                uses_checkpoint_api: has(Flags::USES_CHECKPOINT_API),
+                keeps_no_state_for_next_use: has(Flags::KEEPS_NO_STATE_FOR_NEXT_USE),
+                state_not_required_for_next_use: has(Flags::STATE_NOT_REQUIRED_FOR_NEXT_USE),
+            }),
+            unknown => Err(unknown),
+        }
+    }
 }
 
 /// Maximum number of settings among which the library looks for a similar name when a setting is not set. A
@@ -150,6 +181,10 @@ pub struct Instance {
     /// The grid of which the instance, or this rank, is a block.
     grid: Option<GridInfo>,
     grid_progress: GridProgress,
+    /// The state of checkpoints, if the model asks for them.
+    pub(crate) checkpoints: Option<Box<CheckpointState>>,
+    /// The call for checkpoints that comes next.
+    pub(crate) loop_step: LoopStep,
     /// The fields of a grid that were published.
     pub(crate) published: Vec<Box<str>>,
 }
@@ -247,7 +282,8 @@ impl Instance {
         let mut made = Instance::made_of(transport, table, name, welcome.log_level, &common, timing)?;
         made.rank = welcome.rank.unwrap_or(ALONE);
         made.clock = welcome.clock.map(Clock::new);
-        made.grid = welcome.grid;
+        made.grid = welcome.grid.clone();
+        made.join_checkpoints(&welcome)?;
         let may_fail = welcome.receives.iter().filter(|channel| channel.may_fail == Some(true));
         made.may_fail = may_fail.map(|one| (one.port as usize, one.slot.unwrap_or(0) as usize)).collect();
         Ok(made)
@@ -297,6 +333,8 @@ impl Instance {
             clock: None,
             grid: None,
             grid_progress: GridProgress::default(),
+            checkpoints: None,
+            loop_step: LoopStep::Reuse,
             published: Vec::new(),
         })
     }
@@ -345,6 +383,15 @@ impl Instance {
         &mut self.grid_progress
     }
 
+    /// Returns the number of passes that have begun.
+    pub(crate) fn passes(&self) -> u64 {
+        self.passes
+    }
+
+    pub(crate) fn set_passes(&mut self, passes: u64) {
+        self.passes = passes;
+    }
+
     /// The name of the run.
     pub fn run_name(&self) -> &str {
         &self.run
@@ -383,6 +430,36 @@ impl Instance {
     /// Does the same as `reuse_instance`, but leaves it to the caller to end the instance.
     pub(crate) fn begins_pass(&mut self) -> Result<bool, Error> {
         self.alive()?;
+        self.check_pass_end()?;
+        let goes_on = self.goes_on_within_pass();
+        let again = match self.known_pass() {
+            Some(again) => {
+                self.looping = true;
+                again
+            }
+            None => {
+                let again = self.receive_pass()?;
+                self.save_without_state(again)?;
+                again
+            }
+        };
+        self.is_wanted = again;
+        if again {
+            self.begin_steps();
+        }
+        if again && !goes_on {
+            if self.passes > 0 && self.clock.is_some() {
+                self.begin_receiving_pass();
+            }
+            self.steer_pass()?;
+            self.passes += 1;
+            self.endpoint.count_iteration();
+        }
+        Ok(again)
+    }
+
+    /// Ends the pass, and receives the messages of the next one. Returns true if there is a next pass.
+    pub(crate) fn receive_pass(&mut self) -> Result<bool, Error> {
         self.looping = true;
         self.order.reuse();
         self.report_silence()?;
@@ -393,17 +470,7 @@ impl Instance {
             Some(_) => self.start_on_timeline()?,
             None => self.receive_overlay()? && self.receive_initial()?,
         };
-        let again = again && (self.passes == 0 || self.has_initial());
-        self.is_wanted = again;
-        if again {
-            if self.passes > 0 && self.clock.is_some() {
-                self.begin_receiving_pass();
-            }
-            self.steer_pass()?;
-            self.passes += 1;
-            self.endpoint.count_iteration();
-        }
-        Ok(again)
+        Ok(again && (self.passes == 0 || self.has_initial()))
     }
 
     /// Warns about each `O_F` port on which nothing was sent in the pass that has just ended, once for each
@@ -434,10 +501,6 @@ impl Instance {
             self.log(LogLevel::Warning, &text)?;
         }
         Ok(())
-    }
-
-    fn has_initial(&self) -> bool {
-        self.table.ports.iter().any(|port| port.operator == Operator::FInit && port.is_connected())
     }
 
     /// Drops messages on `F_INIT` ports that the code did not receive in the previous pass, and warns about
@@ -700,6 +763,7 @@ impl Instance {
         if self.over || self.forks != forks::count() {
             return Ok(());
         }
+        self.save_end()?;
         let ended = self.finish_clock();
         self.over = true;
         ended?;

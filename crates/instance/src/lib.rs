@@ -17,6 +17,7 @@
 mod transport;
 
 mod chains;
+mod checkpoint;
 mod clock;
 mod error;
 mod events;

@@ -21,6 +21,17 @@ pub(crate) struct Overlays {
 }
 
 impl Overlays {
+    /// Puts the overlay of a checkpoint in force, and the one under its explicit settings.
+    pub fn restore(&mut self, overlay: Settings, implicit: Option<Settings>) {
+        self.set(overlay);
+        self.implicit = implicit;
+    }
+
+    /// Returns the overlay under the explicit settings, if there are explicit settings.
+    pub fn implicit(&self) -> Option<&Settings> {
+        self.implicit.as_ref()
+    }
+
     pub fn current(&self) -> &Settings {
         &self.current
     }

@@ -204,6 +204,7 @@ impl Instance {
             return Ok(());
         }
         let came = self.next_message(port, slot, wait, message)?;
+        self.end_cuts(false)?;
         if self.flags.dont_apply_overlay {
             message.settings = Some(settings_of(came));
             return Ok(());

@@ -141,9 +141,10 @@ impl<N: Names> Manager<N> {
             // Only the head's own agent uses this report.
             AgentReport::Slots { .. } => return None,
             // The host of the manager passes these reports to `steering`.
-            AgentReport::Steers { .. } | AgentReport::Steerable { .. } | AgentReport::Sends { .. } => {
-                return None
-            }
+            AgentReport::Steers { .. }
+            | AgentReport::Steerable { .. }
+            | AgentReport::Sends { .. }
+            | AgentReport::Checkpoint { .. } => return None,
             AgentReport::Declares { rank, ports } => {
                 let component = component_of(&self.names.instance(rank)).to_owned();
                 self.declared.entry(component).or_insert_with(|| by_operator(ports));

@@ -102,6 +102,12 @@ pub struct RunRecord {
     /// Changes that clients have requested, in the order of the requests.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub steering: Vec<SteeringRecord>,
+    /// Checkpoint from which the run resumed, such as `model-20261128@3`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub resumed_from: Option<String>,
+    /// Directory of the run that goes on from a checkpoint of this one, because this one failed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub continued_by: Option<String>,
     /// Halt at which the instances have stopped, or will stop.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub halt: Option<HaltRecord>,

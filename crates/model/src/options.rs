@@ -127,6 +127,10 @@ pub struct LigamentOptions {
     pub time_unit: Option<(String, At)>,
     /// Maximum number of instances.
     pub instances: Option<u64>,
+    /// Number of checkpoints that are kept.
+    pub kept_checkpoints: Option<usize>,
+    /// Number of times that a run goes on from its last checkpoint after it has failed.
+    pub restarts: Option<u32>,
     /// The way in which instances wait.
     pub wait: Option<WaitMode>,
     /// The place in the file.
@@ -198,6 +202,8 @@ impl LigamentOptions {
         "mpirun",
         "ranks",
         "ticks",
+        "checkpoints",
+        "restarts",
         "grids",
         "scales",
         "place",
@@ -223,6 +229,8 @@ impl LigamentOptions {
         self.timeline = overlay.timeline.or(self.timeline);
         self.time_unit = overlay.time_unit.or(self.time_unit.take());
         self.instances = overlay.instances.or(self.instances);
+        self.kept_checkpoints = overlay.kept_checkpoints.or(self.kept_checkpoints);
+        self.restarts = overlay.restarts.or(self.restarts);
         if overlay.wait.is_some() {
             (self.wait, self.wait_at) = (overlay.wait, overlay.wait_at);
         }

@@ -138,6 +138,13 @@ impl Configuration {
                 out.pair(1, key, &value.to_string());
             }
         }
+        if let Some(restarts) = options.restarts {
+            out.pair(1, "restarts", &restarts.to_string());
+        }
+        if let Some(kept) = options.kept_checkpoints {
+            out.line(1, "checkpoints:");
+            out.pair(2, "keep", &kept.to_string());
+        }
         if let Some((unit, _)) = &options.time_unit {
             out.pair(1, "time_unit", &quoted(unit));
         }

@@ -5,6 +5,7 @@
 //! run and pictures are in the command's crate.
 
 pub mod agent;
+pub mod checkpoints;
 pub mod client;
 mod colours;
 mod files;

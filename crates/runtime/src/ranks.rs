@@ -35,6 +35,14 @@ const CALLS: [&str; 10] = [
     "receive_all",
     "get_setting",
     "steer",
+    "resuming",
+    "load_snapshot",
+    "should_init",
+    "should_save_snapshot",
+    "save_snapshot",
+    "should_save_final_snapshot",
+    "save_final_snapshot",
+    "snapshot_directory",
 ];
 /// Number of the last call of a rank.
 const FREE: u32 = 6;

@@ -174,6 +174,31 @@ pub enum Request {
         #[n(1)]
         of: Option<RankId>,
     },
+    /// What has become of the caller's file for the checkpoint at a moment (model time, s).
+    #[n(13)]
+    Checkpoint {
+        #[n(0)]
+        moment: ModelTime,
+        #[n(1)]
+        outcome: CheckpointOutcome,
+    },
+}
+
+/// What has become of an instance's file for a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum CheckpointOutcome {
+    /// It is whole, and in its place.
+    #[n(0)]
+    Saved,
+    /// There is none: a sender saves nothing at this moment, or too many checkpoints are not whole.
+    #[n(1)]
+    Void,
+    /// It could not be written.
+    #[n(2)]
+    Failed {
+        #[n(0)]
+        why: String,
+    },
 }
 
 /// A setting that can be steered, as a code declares it.
@@ -796,6 +821,44 @@ pub struct Welcome {
     /// The grid of which the endpoint is a block, if it is one.
     #[n(16)]
     pub grid: Option<GridInfo>,
+    /// Checkpoints of the run, if it saves any or resumes from one.
+    #[n(17)]
+    pub checkpoints: Option<CheckpointPlan>,
+}
+
+/// The checkpoints that an instance saves, and the one from which it resumes.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct CheckpointPlan {
+    /// Directory for the files of checkpoints that are not whole yet.
+    #[n(0)]
+    pub directory: String,
+    /// The moments of checkpoints.
+    #[n(1)]
+    pub moments: Vec<MomentRule>,
+    /// True if the state is also saved at the end.
+    #[n(2)]
+    pub at_end: bool,
+    /// The file from which the instance resumes.
+    #[n(3)]
+    pub resume: Option<String>,
+}
+
+/// A rule for moments at which the state is saved: model times, s.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum MomentRule {
+    /// These moments.
+    #[n(0)]
+    At(#[n(0)] Vec<ModelTime>),
+    /// `start`, `start + every`, … up to and including `stop`. Without `start`, all multiples of `every`.
+    #[n(1)]
+    Range {
+        #[n(0)]
+        start: Option<ModelTime>,
+        #[n(1)]
+        stop: Option<ModelTime>,
+        #[n(2)]
+        every: ModelTime,
+    },
 }
 
 /// One of the ranks of an instance.

@@ -52,6 +52,13 @@ enum class Flags : std::uint64_t {
     // Overlays of settings that come with messages are not applied, and the code reads them
     // (Message::settings). This is for components that serve several others with different settings.
     dont_apply_overlay = LIG_DONT_APPLY_OVERLAY,
+    // The code saves its state by save_snapshot, and makes the calls that belong to it in each pass
+    // (Instance::resuming).
+    uses_checkpoint_api = LIG_USES_CHECKPOINT_API,
+    // The code keeps nothing from one pass of the reuse loop to the next.
+    keeps_no_state_for_next_use = LIG_KEEPS_NO_STATE_FOR_NEXT_USE,
+    // The code keeps something from one pass to the next, but can do without it when a run resumes.
+    state_not_required_for_next_use = LIG_STATE_NOT_REQUIRED_FOR_NEXT_USE,
 };
 constexpr Flags operator|(Flags a, Flags b) {
     return static_cast<Flags>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
@@ -213,6 +220,57 @@ public:
         detail::call(lig_declare_steerable, handle_.get(), setting.c_str(), minimum, maximum, unit.c_str(),
                      restart);
     }
+
+    // True in the first pass after the run was resumed: the code then calls load_snapshot. It is the first call
+    // in each pass of a code with Flags::uses_checkpoint_api. The order of the calls in a pass is: resuming,
+    // should_init, in each step should_save_snapshot, and at the end should_save_final_snapshot. A call in
+    // another order throws UsageError, whose text names the next call.
+    bool resuming() { return answer(lig_resuming); }
+    // The message that was saved, if resuming() has returned true.
+    Message load_snapshot() {
+        lig_message *message;
+        detail::call(lig_load_snapshot, handle_.get(), &message);
+        return Message(message);
+    }
+    // True if the code must receive its F_INIT messages and set its state; false if the state was saved within
+    // a pass, which now goes on.
+    bool should_init() { return answer(lig_should_init); }
+    // True if the code must save its state now, by save_snapshot. Call it once in each step, after the messages
+    // of the step, with the model time in s. If no checkpoint is asked for, it takes some nanoseconds.
+    bool should_save_snapshot(double time) {
+        bool should_save;
+        detail::call(lig_should_save_snapshot, handle_.get(), time, &should_save);
+        return should_save;
+    }
+    // Saves the code's state at a time: any data that `send` takes, but for a loan. Arrays are not copied. A
+    // full disk costs this checkpoint; the run goes on, and its log says so.
+    template <class Data>
+    void save_snapshot(Times times, const Data &state) {
+        save(lig_save_snapshot, times, state);
+    }
+    // Does the same with a message, which may be a received one.
+    void save_snapshot(const Message &message) { save(lig_save_snapshot, message.times(), message.data()); }
+    // True if the code must save its state at the end of a pass, by save_final_snapshot. It is the last call of
+    // each pass, and waits for the F_INIT messages of the next pass, whose time decides.
+    bool should_save_final_snapshot() { return answer(lig_should_save_final_snapshot); }
+    // Saves the code's state at the end of a pass, as save_snapshot does.
+    template <class Data>
+    void save_final_snapshot(Times times, const Data &state) {
+        save(lig_save_final_snapshot, times, state);
+    }
+    void save_final_snapshot(const Message &message) {
+        save(lig_save_final_snapshot, message.times(), message.data());
+    }
+    // A directory for files of the code's own beside the message of a checkpoint. Between should_save_snapshot
+    // (or the final one) and the save it is the directory of the checkpoint that is being made, and exists.
+    // Between resuming and should_init it is that of the checkpoint from which the run resumes, which is
+    // missing if the code has made no files.
+    std::string snapshot_directory() {
+        const char *directory;
+        detail::call(lig_snapshot_directory, handle_.get(), &directory);
+        return directory;
+    }
+
     // Ends all conduits on which this instance sends, and signs off.
     void finish() { detail::call(lig_finish, handle_.get()); }
     // Ends the whole run because of an error in this code; `why` is shown to the user.
@@ -688,6 +746,40 @@ private:
         std::size_t which;
         detail::call(lig_wait_any, handle_.get(), entries.data(), entries.size(), &options, &which);
         return which;
+    }
+
+    template <class Function>
+    bool answer(Function function) {
+        bool yes;
+        detail::call(function, handle_.get(), &yes);
+        return yes;
+    }
+
+    // Saves data as the state of the code. Arrays are borrowed for the call.
+    template <class Function, class Data>
+    void save(Function function, const Times &times, const Data &data) {
+        lig_times saved{};
+        saved.timestamp = times.timestamp;
+        saved.next_timestamp = times.next_timestamp.value_or(0.0);
+        saved.has_next_timestamp = times.next_timestamp.has_value();
+        const auto put = [&](const lig_value *state) {
+            detail::call(function, handle_.get(), static_cast<const lig_times *>(&saved), state);
+        };
+        if constexpr (std::is_same_v<Data, Value> || std::is_same_v<Data, ValueView>) {
+            put(data.raw());
+        } else if constexpr (detail::IsArrayRef<Data>::value) {
+            put(Value::borrowed(data).raw());
+        } else if constexpr (detail::Sequence<Data>::value &&
+                             !std::is_constructible_v<std::string_view, Data> &&
+                             !std::is_same_v<Data, Bytes>) {
+            using Element = std::remove_pointer_t<decltype(data.data())>;
+            put(Value::borrowed(ArrayRef<Element>(data.data(), {data.size()})).raw());
+        } else {
+            static_assert(std::is_constructible_v<Value, const Data &>,
+                          "this type cannot be saved: a state holds what a message holds; put the members of a "
+                          "struct into a Value::map");
+            put(Value(data).raw());
+        }
     }
 
     template <class Result, class Function>

@@ -79,6 +79,58 @@ public:
         return receive_into(port, ArrayRef<T>(into.data(), {into.size()}), slot);
     }
 
+    // The calls for checkpoints, as those of ligament::Instance. True or false is the same on all ranks; the
+    // time is rank 0's.
+    bool resuming() {
+        enter(LIG_MPI_RESUMING);
+        return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->resuming(); }).again != 0;
+    }
+    // Loads the saved message on rank 0; the other ranks get none. Rank 0 gives them what they need of it.
+    std::optional<Message> load_snapshot() {
+        std::optional<Message> message;
+        enter(LIG_MPI_LOAD_SNAPSHOT);
+        together([&](lig_mpi_outcome &) { message.emplace(own_->load_snapshot()); });
+        return message;
+    }
+    bool should_init() {
+        enter(LIG_MPI_SHOULD_INIT);
+        return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->should_init(); }).again != 0;
+    }
+    bool should_save_snapshot(double time) {
+        enter(LIG_MPI_SHOULD_SAVE_SNAPSHOT);
+        return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->should_save_snapshot(time); })
+                   .again != 0;
+    }
+    // Saves rank 0's state; that of the other ranks is not looked at. Rank 0 gathers their parts before, or
+    // they write files of their own in snapshot_directory().
+    template <class Data>
+    void save_snapshot(Times times, const Data &state) {
+        enter(LIG_MPI_SAVE_SNAPSHOT);
+        together([&](lig_mpi_outcome &) { own_->save_snapshot(times, state); });
+    }
+    bool should_save_final_snapshot() {
+        enter(LIG_MPI_SHOULD_SAVE_FINAL_SNAPSHOT);
+        return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->should_save_final_snapshot(); })
+                   .again != 0;
+    }
+    // Saves rank 0's state at the end of a pass.
+    template <class Data>
+    void save_final_snapshot(Times times, const Data &state) {
+        enter(LIG_MPI_SAVE_FINAL_SNAPSHOT);
+        together([&](lig_mpi_outcome &) { own_->save_final_snapshot(times, state); });
+    }
+    // The directory for files of the code's own, the same on all ranks.
+    std::string snapshot_directory() {
+        std::string own;
+        const char *directory;
+        lig_error error{};
+        enter(LIG_MPI_SNAPSHOT_DIRECTORY);
+        together([&](lig_mpi_outcome &) { own = own_->snapshot_directory(); });
+        const lig_status status = lig_mpi_give_directory(ranks_.get(), own.c_str(), &directory, &error);
+        if (status != LIG_OK) detail::fail(status, error.message);
+        return directory;
+    }
+
     // Ends the instance.
     void finish() {
         enter(LIG_MPI_FINISH);

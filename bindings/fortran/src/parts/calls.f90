@@ -427,6 +427,44 @@ module ligament_calls
          logical(c_bool), intent(inout) :: changed
       end function
 
+      ! The answer to a question about checkpoints, which `question` numbers. The time counts for one of them.
+      integer(c_int32_t) function lf_checkpoint(instance, question, time, answer) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         integer(c_int32_t), value :: question
+         real(c_double), value :: time
+         logical(c_bool), intent(inout) :: answer
+      end function
+
+      integer(c_int32_t) function lf_load(instance, ref, times) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         type(lf_ref), intent(inout) :: ref
+         type(lig_times), intent(inout) :: times
+      end function
+
+      integer(c_int32_t) function lf_save(instance, times, ref, is_final) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         type(lig_times), intent(in) :: times
+         type(lf_ref), intent(in) :: ref
+         logical(c_bool), value :: is_final
+      end function
+
+      integer(c_int32_t) function lf_save_array(instance, times, data, is_final) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         type(lig_times), intent(in) :: times
+         type(*), dimension(..), intent(in) :: data
+         logical(c_bool), value :: is_final
+      end function
+
+      integer(c_int32_t) function lf_snapshot_directory(instance, text) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         type(lig_string), intent(out) :: text
+      end function
+
       integer(c_int32_t) function lf_declare_steerable(instance, setting, length, bounded, range, unit, &
          unit_length, &
          restart) bind(c)

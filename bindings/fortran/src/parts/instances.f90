@@ -1,5 +1,6 @@
 ! Messages, loans, and the instance: its types, joining a run and the reuse loop. The procedures for ports,
-! settings, sending, loans, receiving and messages are in files of their own, which are included below.
+! settings, sending, loans, receiving, messages and checkpoints are in files of their own, which are included
+! below.
 module ligament_instances
    use ligament_calls
    use ligament_values
@@ -23,6 +24,9 @@ module ligament_instances
    integer, parameter, public :: LIGAMENT_SETTING_FLOAT_LIST = 6, LIGAMENT_SETTING_FLOAT_GRID = 7
 
    integer(c_int32_t), parameter :: unset = 5
+
+   ! The questions about checkpoints, as lf_checkpoint numbers them.
+   integer(c_int32_t), parameter :: ask_resuming = 1, ask_init = 2, ask_save = 3, ask_save_final = 4
 
    ! A port of a code: its operator, and its name; "name[]" for a vector port.
    type :: ligament_port
@@ -59,6 +63,15 @@ module ligament_instances
       procedure :: reuse_instance
       procedure :: steer
       procedure :: declare_steerable
+      procedure :: resuming
+      procedure :: load_snapshot
+      procedure :: should_init
+      procedure :: should_save_snapshot
+      generic :: save_snapshot => save_value, save_1, save_2, save_3, save_4, save_5, save_6, save_7, save_8
+      procedure :: should_save_final_snapshot
+      generic :: save_final_snapshot => save_final_value, save_final_1, save_final_2, save_final_3, &
+         save_final_4, save_final_5, save_final_6, save_final_7, save_final_8
+      procedure :: snapshot_directory
       procedure :: finish
       procedure :: error_shutdown
       procedure :: free => free_instance
@@ -102,6 +115,9 @@ module ligament_instances
          setting_text, setting_int32_list, setting_int64_list, setting_real64_list, setting_real64_grid
       procedure, private :: send_scalar, send_message, send_1, send_2, send_3, send_4, send_5, send_6, &
          send_7, send_8
+      procedure, private :: save_value, save_1, save_2, save_3, save_4, save_5, save_6, save_7, save_8
+      procedure, private :: save_final_value, save_final_1, save_final_2, save_final_3, save_final_4, &
+         save_final_5, save_final_6, save_final_7, save_final_8
       procedure, private :: loan_int8, loan_int16, loan_int32, loan_int64, loan_real32, &
          loan_real64, loan_complex32, loan_complex64, loan_logical8
    end type
@@ -213,11 +229,15 @@ contains
    ! Joins the run with the ports of this code, or, if it gives none, with those of the model. A program does
    ! this once. With dont_apply_overlay=.true., overlays of settings come with messages and are not applied.
    ! `ranks` is the number of processes of the instance, and `threads` the number of threads of each; both are
-   ! recorded, and change nothing yet.
-   type(ligament_instance) function create(ports, dont_apply_overlay, ranks, threads, ierr, errmsg)
+   ! recorded, and change nothing yet. The last three flags are for checkpoints: the code saves its state by
+   ! save_snapshot; it keeps nothing from one pass to the next; or it can do without what it keeps.
+   type(ligament_instance) function create(ports, dont_apply_overlay, ranks, threads, uses_checkpoint_api, &
+         keeps_no_state_for_next_use, state_not_required_for_next_use, ierr, errmsg)
       type(ligament_port), intent(in), optional :: ports(:)
       logical, intent(in), optional :: dont_apply_overlay
       integer, intent(in), optional :: ranks, threads
+      logical, intent(in), optional :: uses_checkpoint_api, keeps_no_state_for_next_use
+      logical, intent(in), optional :: state_not_required_for_next_use
       integer, intent(out), optional :: ierr
       character(len=*), intent(inout), optional :: errmsg
       character(len=128), allocatable :: names(:)
@@ -233,6 +253,9 @@ contains
       end if
       flags = 0
       if (told(dont_apply_overlay)) flags = 1
+      if (told(uses_checkpoint_api)) flags = flags + 2
+      if (told(keeps_no_state_for_next_use)) flags = flags + 4
+      if (told(state_not_required_for_next_use)) flags = flags + 8
       processes = 0
       of_each = 0
       if (present(ranks)) processes = ranks
@@ -398,4 +421,5 @@ contains
    include 'parts/loans.inc'
    include 'parts/receiving.inc'
    include 'parts/messages.inc'
+   include 'parts/checkpoints.inc'
 end module

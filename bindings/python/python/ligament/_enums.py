@@ -48,6 +48,12 @@ class InstanceFlags(Flag):
     DONT_APPLY_OVERLAY = 1
     """Settings overlays that come with messages are handed over in `Message.settings` instead of being
     applied."""
+    USES_CHECKPOINT_API = 2
+    """The code saves its state by `save_snapshot` and the calls that belong to it."""
+    KEEPS_NO_STATE_FOR_NEXT_USE = 4
+    """The code keeps nothing from one pass of the reuse loop to the next."""
+    STATE_NOT_REQUIRED_FOR_NEXT_USE = 8
+    """The code keeps something from one pass to the next, but can do without it."""
 
 
 def operator_name(operator: "Operator | str") -> str:

@@ -47,7 +47,7 @@ class Instance(_Instance):
         declared = None
         if ports is not None:
             declared = [(operator_name(operator), name) for operator, names in ports.items() for name in names]
-        return super().__new__(cls, declared, InstanceFlags.DONT_APPLY_OVERLAY in flags, None, ranks, threads)
+        return super().__new__(cls, declared, flags.value, None, ranks, threads)
 
     def __init__(
         self,

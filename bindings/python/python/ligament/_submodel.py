@@ -86,7 +86,7 @@ def run_light(
     handler = _logging.RunLogHandler(_lent_instance)
     logging.getLogger().addHandler(handler)
     try:
-        _run_light(make, _LightInstance, declared, InstanceFlags.DONT_APPLY_OVERLAY in flags)
+        _run_light(make, _LightInstance, declared, flags.value)
     finally:
         logging.getLogger().removeHandler(handler)
 

@@ -29,6 +29,7 @@ import stat
 import sys
 import termios
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ _DONE, _ARRAY, _FAILED = 0, 1, 2
 _CALLS = [
     "nothing", "create", "reuse_instance", "receive", "receive_into", "finish", "free", "receive_all",
     "get_setting",
-    "steer",
+    "steer", "resuming", "load_snapshot", "should_init", "should_save_snapshot", "save_snapshot",
+    "should_save_final_snapshot", "save_final_snapshot", "snapshot_directory",
 ]
 # Rank 0's message about a call, and the call's number.
 _OUTCOME = np.dtype([("outcome", "i8"), ("call", "i8"), ("bytes", "i8"), ("port", "S40")])
@@ -125,6 +127,45 @@ class Instance:
         """Returns true, on all ranks, if settings have changed. The time, in s, is rank 0's. Collective;
         otherwise as `ligament.Instance.steer`."""
         return self._together("steer", lambda: self.root.steer(time))
+
+    def resuming(self) -> bool:
+        """Returns true, on all ranks, in the first pass after the run was resumed. Collective; otherwise as
+        `ligament.Instance.resuming`."""
+        return self._together("resuming", lambda: self.root.resuming())
+
+    def load_snapshot(self) -> Message | None:
+        """Loads the saved message on rank 0, and returns None on the others. Rank 0 gives them what they need
+        of it. Collective; otherwise as `ligament.Instance.load_snapshot`."""
+        return self._together("load_snapshot", lambda: self.root.load_snapshot(), tell=False)
+
+    def should_init(self) -> bool:
+        """Returns true, on all ranks, if the code must set its state from its F_INIT messages. Collective;
+        otherwise as `ligament.Instance.should_init`."""
+        return self._together("should_init", lambda: self.root.should_init())
+
+    def should_save_snapshot(self, time: float) -> bool:
+        """Returns true, on all ranks, if the code must save its state. The time, in s, is rank 0's. Collective;
+        otherwise as `ligament.Instance.should_save_snapshot`."""
+        return self._together("should_save_snapshot", lambda: self.root.should_save_snapshot(time))
+
+    def save_snapshot(self, message: Message | None = None) -> None:
+        """Saves rank 0's message; those of the other ranks do not count. Rank 0 gathers their parts before, or
+        they write files in `snapshot_directory`. Collective; otherwise as `ligament.Instance.save_snapshot`."""
+        self._together("save_snapshot", lambda: self.root.save_snapshot(message))
+
+    def should_save_final_snapshot(self) -> bool:
+        """Returns true, on all ranks, if the code must save its state at the end of a pass. Collective;
+        otherwise as `ligament.Instance.should_save_final_snapshot`."""
+        return self._together("should_save_final_snapshot", lambda: self.root.should_save_final_snapshot())
+
+    def save_final_snapshot(self, message: Message | None = None) -> None:
+        """Saves rank 0's message at the end of a pass. Collective; otherwise as `save_snapshot`."""
+        self._together("save_final_snapshot", lambda: self.root.save_final_snapshot(message))
+
+    def snapshot_directory(self) -> Path:
+        """The directory for files of the code's own beside the message of a checkpoint, the same on all ranks.
+        Collective; otherwise as `ligament.Instance.snapshot_directory`."""
+        return self._together("snapshot_directory", lambda: self.root.snapshot_directory())
 
     def get_setting(self, name: str, *options: Any) -> Any:
         """A setting, on all ranks. Collective; otherwise as `ligament.Instance.get_setting`."""

@@ -314,7 +314,7 @@ fn pupil() -> Result<(), Error> {
 
 /// Checks that each message has the overlay under which `pupil` made it.
 fn collector() -> Result<(), Error> {
-    let flags = Flags { dont_apply_overlay: true };
+    let flags = Flags { dont_apply_overlay: true, ..Flags::default() };
     let mut instance = Instance::with_options(Some(&ports(&[(Operator::S, "in")])), flags, "rust")?;
     assert!(instance.reuse_instance()?);
     for i in 0..20 {

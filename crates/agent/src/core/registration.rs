@@ -266,6 +266,7 @@ impl AgentCore {
                 let rank = self.wiring.ranks().place(me.leader());
                 GridInfo { block: grid.block.saturating_add(rank), ..grid }
             }),
+            checkpoints: instance.checkpoints.clone().filter(|_| !is_carrier),
             rank: instance
                 .ranks
                 .filter(|_| !is_carrier)

@@ -410,6 +410,19 @@ int main(int argc, char **argv) {
     FINE(lig_steer(instance, 0, &truth, &error));
     HOLDS(!truth);
     ENDS(lig_steer(instance, NAN, &truth, &error), LIG_ERR_USAGE);
+    {
+        const lig_times times = {.timestamp = 0};
+        lig_message *message;
+        const char *directory;
+        ENDS(lig_resuming(instance, &truth, &error), LIG_ERR_USAGE);
+        ENDS(lig_load_snapshot(instance, &message, &error), LIG_ERR_USAGE);
+        ENDS(lig_should_init(instance, &truth, &error), LIG_ERR_USAGE);
+        ENDS(lig_should_save_snapshot(instance, 0, &truth, &error), LIG_ERR_USAGE);
+        ENDS(lig_save_snapshot(instance, &times, NULL, &error), LIG_ERR_USAGE);
+        ENDS(lig_should_save_final_snapshot(instance, &truth, &error), LIG_ERR_USAGE);
+        ENDS(lig_save_final_snapshot(instance, &times, NULL, &error), LIG_ERR_USAGE);
+        ENDS(lig_snapshot_directory(instance, &directory, &error), LIG_ERR_USAGE);
+    }
     FINE(lig_log(instance, LIG_LOG_INFO, "a caller of ABI 0.4", &error));
 
     if (first) {

@@ -104,9 +104,9 @@ codes! {
          permissions";
 
     CHECKPOINTS_NOT_YET "checkpoints-not-yet":
-        "The model asks for checkpoints, and a run cannot save its state yet. Remove the section, or run \
-         without checkpoints: `--ignore checkpoints` (in Python `ignore=[\"checkpoints\"]`). See [What \
-         cannot be done yet](model-file.md#what-cannot-be-done-yet)";
+        "The model asks for checkpoints by the clock on the wall (`wallclock_time`), and a run saves them at \
+         model times only. Give `simulation_time`, or run without checkpoints: `--ignore checkpoints` (in \
+         Python `ignore=[\"checkpoints\"]`). See [Checkpoints](../guides/checkpoints.md)";
 
     CONDUIT_CYCLE "conduit-cycle":
         "Conduits join ports of models in a circle, so that no component sends. Remove one of them";
@@ -277,10 +277,6 @@ codes! {
 
     RESOURCES_MISMATCH "resources-mismatch":
         "Threads are asked for an MPI program, or MPI processes for one that is none";
-
-    RESUME_NOT_YET "resume-not-yet":
-        "The model names saved states to resume from, and a run cannot do that yet. Remove the section, or \
-         begin at the beginning: `--ignore resume`";
 
     START_AND_STEPS "start-and-steps":
         "(warning) A port that sends in each step leads to an F_INIT port and to an S port of one component. \

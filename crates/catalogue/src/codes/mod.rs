@@ -21,7 +21,7 @@ pub struct Section {
 }
 
 /// Errors of a run, in the order of the page `docs/reference/errors.md`.
-pub const ERRORS: [&Section; 17] = [
+pub const ERRORS: [&Section; 18] = [
     &run::BEGINS,
     &run::MACHINES,
     &instance::REGISTERING,
@@ -32,6 +32,7 @@ pub const ERRORS: [&Section; 17] = [
     &instance::CLOCKS,
     &instance::ARGUMENTS,
     &instance::SHIPPED,
+    &instance::CHECKPOINTS,
     &instance::MEMORY,
     &run::ENDS,
     &run::DOMAINS,

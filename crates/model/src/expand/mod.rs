@@ -6,6 +6,7 @@ mod grids;
 
 use self::exchanges::{filters_on_exchange, Content};
 use self::grids::GridConduit;
+use crate::checkpoints::Checkpoints;
 use crate::clocks::{clocks_of, PortClock};
 use crate::configuration::Configuration;
 use crate::exchange::Exchange;
@@ -26,7 +27,7 @@ use crate::structure::check_structure;
 use crate::ticks::Nanoseconds;
 use indexmap::IndexMap;
 use ligament_catalogue::Code;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
@@ -64,6 +65,10 @@ pub struct ResolvedModel {
     pub settings: Settings,
     /// The options under `ligament:`.
     pub ligament: LigamentOptions,
+    /// The times at which the run saves its state.
+    pub checkpoints: Checkpoints,
+    /// The files from which the instances resume, by instance.
+    pub resume: BTreeMap<String, String>,
 }
 
 /// A component without its instances. The ports are found in its instances.
@@ -402,6 +407,12 @@ impl<'a> Expander<'a> {
             channels,
             settings,
             ligament: config.ligament.clone(),
+            checkpoints: config.checkpoints.clone(),
+            resume: config
+                .resume
+                .iter()
+                .map(|(name, resume)| (name.to_string(), resume.file.clone()))
+                .collect(),
         })
     }
 

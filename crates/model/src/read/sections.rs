@@ -207,6 +207,17 @@ impl FieldReader {
         if let Some(node) = map.get("instances") {
             options.instances = self.count(node, "instances", 1).map(|count| count as u64);
         }
+        if let Some(node) = map.get("restarts") {
+            options.restarts = self
+                .count(node, "the number of restarts", 0)
+                .map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        }
+        if let Some(node) = map.get("checkpoints") {
+            let map = self.mapping(node, "checkpoints", &["keep"]);
+            if let Some(node) = map.get("keep") {
+                options.kept_checkpoints = self.count(node, "the number of checkpoints to keep", 1);
+            }
+        }
         if let Some(node) = map.get("wait") {
             options.wait = self.word(node, "wait", WaitMode::NAMES, WaitMode::from_name);
             options.wait_at = node.at.clone();

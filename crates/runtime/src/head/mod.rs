@@ -9,6 +9,7 @@
 mod agent;
 mod assembly;
 mod brought;
+mod checkpoints;
 mod domains;
 mod inputs;
 mod peeks;
@@ -82,6 +83,8 @@ pub struct RunOptions {
     pub for_group: bool,
     /// Changes of an earlier run that this run repeats at the same model times.
     pub steered: Vec<SteeringRecord>,
+    /// Checkpoint from which the run resumes, such as `model-20261128@3`.
+    pub resumed_from: Option<String>,
 }
 
 /// The output while a model runs, on standard error.
@@ -179,6 +182,16 @@ pub fn run_over<'a>(
     let mut plan = plan;
     let steers = Steers::begin(model, &options.steered, &mut plan);
     let (steers, steered) = steers.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
+    let checkpoints = checkpoints::begin(model, directory.path(), &mut plan);
+    let checkpoints = checkpoints.and_then(|checkpoints| match spread {
+        Some(_) if checkpoints.is_in_use(model) => Err(fault!(
+            CHECKPOINT_UNSUPPORTED,
+            "checkpoints of a run over several domains are not possible yet; run it on one machine, or take \
+             the checkpoints out"
+        )),
+        _ => Ok(checkpoints),
+    });
+    let checkpoints = checkpoints.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     let mut record = new_record(model, &options, began);
     record.run = directory.name();
     record.steering = steered;
@@ -224,6 +237,7 @@ pub fn run_over<'a>(
         peeks: Peeks::default(),
         taps: Vec::new(),
         steers,
+        checkpoints,
         strangers: Strangers::default(),
     };
     runtime.note_begun();
@@ -376,6 +390,7 @@ fn new_record(model: &ResolvedModel, options: &RunOptions, began: UtcTime) -> Ru
         agent: None,
         host: host.nodename().to_string_lossy().into_owned(),
         cores: crate::own_cores(),
+        resumed_from: options.resumed_from.clone(),
         time_unit: model.ligament.time_unit.as_ref().map(|(unit, _)| unit.clone()),
         started: began.rfc3339(),
         ended: None,
@@ -455,6 +470,7 @@ struct Runtime<'a> {
     /// Messages about taps in other domains, which the agent's driver has not fetched yet.
     taps: Vec<RemoteTapEvent>,
     steers: Steers,
+    checkpoints: checkpoints::Checkpoints,
     /// The refused connections, which come from no domain of the run.
     strangers: Strangers,
 }
@@ -560,6 +576,7 @@ impl Runtime<'_> {
         self.record.ended = Some(now.rfc3339());
         self.record.duration = Some(self.lasts());
         self.outputs.close();
+        self.checkpoints.end();
         self.note_over();
         self.save();
         self.directory.give_reserve_back();

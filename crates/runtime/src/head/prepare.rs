@@ -5,14 +5,18 @@ use super::Runtime;
 use ligament_agent::Guard;
 use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::cores::{cores_for, format_core_list as said_cores, needed_here};
-use ligament_launch::{prepare, InstanceContext, LaunchedProgram, NodeShare, ProcessLoss};
+use ligament_launch::{own_command, prepare, InstanceContext, LaunchedProgram, NodeShare, ProcessLoss};
 use ligament_manager::timeline::{self, TimelineRecorder, DEFAULT_TIMELINE_BYTES};
 use ligament_manager::{output_in, workdir_in, Level, Names, UtcTime};
+use ligament_model::Program;
 use ligament_wire::control::ENV_IDENTITY;
 use ligament_wire::domains::OwnCores;
 use ligament_wire::InstanceId;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// The subcommand of `ligament` that takes the place of an instance that had ended.
+const ENDED_PART_COMMAND: &str = "ended-part";
 
 impl Runtime<'_> {
     /// Begins the timeline, unless the model switches it off.
@@ -56,7 +60,8 @@ impl Runtime<'_> {
             if made_elsewhere || !self.is_here(i) {
                 continue;
             }
-            let program = self.model.program(i.number()).ok_or_else(|| {
+            let stand_in = self.stand_in(i);
+            let program = stand_in.as_ref().or_else(|| self.model.program(i.number())).ok_or_else(|| {
                 fault!(
                     NO_PROGRAM,
                     "{name} has no program; give its component an implementation, or run with --manual {name}"
@@ -82,6 +87,22 @@ impl Runtime<'_> {
             self.commands.insert(i, command);
         }
         Ok(())
+    }
+
+    /// Returns the program that takes the place of an instance which had ended at the checkpoint from which the
+    /// run resumes: its own program would find no state. Ranks that one command starts run their own program.
+    fn stand_in(&self, instance: InstanceId) -> Option<Program> {
+        let program = self.model.program(instance.number())?;
+        let ranks = self.model.instances[instance.index()].ranks;
+        let starts_together = ranks.is_some() && self.model.separate_ranks(instance.number()).is_none();
+        if starts_together || !self.checkpoints.had_ended(&self.name(instance)) {
+            return None;
+        }
+        Some(Program {
+            executable: Some(own_command().display().to_string()),
+            args: Some(vec![ENDED_PART_COMMAND.to_owned()]),
+            ..Program::new(program.name.clone())
+        })
     }
 
     fn nodes_of(&self, instance: InstanceId) -> &[NodeShare] {

@@ -128,6 +128,7 @@ impl Runtime<'_> {
             | AgentReport::Steerable { .. }
             | AgentReport::Sends { .. }
             | AgentReport::Declares { .. }
+            | AgentReport::Checkpoint { .. }
             | AgentReport::Steers { .. } => None,
         };
         match &report {
@@ -135,6 +136,10 @@ impl Runtime<'_> {
                 return self.rank_steers(*rank, *change, answer.clone());
             }
             AgentReport::Steerable { rank, setting } => return self.rank_declares(*rank, setting),
+            AgentReport::Checkpoint { rank, moment, outcome } => {
+                return self.checkpoint_outcome(*rank, moment.0, outcome.clone());
+            }
+            AgentReport::Exited { rank, exit } if exit.is_clean() => self.checkpoints_without(*rank),
             AgentReport::Ending(_) => self.steering_ends(),
             AgentReport::Sends { rank, ports } => self.news.sends(*rank, ports.clone()),
             _ => {}

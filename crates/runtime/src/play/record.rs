@@ -375,7 +375,7 @@ pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
         .map_err(|error| fault!(CASE_UNREADABLE, "{}: {error}", plan.display()))?;
     let plan: RecordPlan =
         serde_json::from_str(&told).map_err(|error| fault!(CASE_UNREADABLE, "{}: {error}", plan.display()))?;
-    let flags = Flags { dont_apply_overlay: true };
+    let flags = Flags { dont_apply_overlay: true, ..Flags::default() };
     let mut instance = Instance::with_options(None, flags, "rust")?;
     let mut text = plan.head.clone();
     match hand_on(&mut instance, &plan, &mut text) {

@@ -23,6 +23,8 @@ pub(crate) enum BodyPlace {
     Beside(usize),
     /// The whole body is in `bytes`.
     Whole,
+    /// The same for a message of a checkpoint, for which no sender has claimed credit.
+    Restored,
 }
 
 /// Number of words of the longest preamble to which a later message can refer: that of a plain array of up to
@@ -119,7 +121,7 @@ impl ArrivedMessage {
                 let raw: &[u8] = bytemuck::cast_slice(&self.words[PLACE_WORDS..]);
                 (&raw[..head], len.saturating_sub(head + self.bytes.len()), &self.bytes)
             }
-            BodyPlace::Whole => (&[], 0, &self.bytes),
+            BodyPlace::Whole | BodyPlace::Restored => (&[], 0, &self.bytes),
         }
     }
 
@@ -144,7 +146,7 @@ impl ArrivedMessage {
                 let body = &body[..self.header.body_len() as usize];
                 whole(parts, body, Bytes::copy_from_slice, to)
             }
-            BodyPlace::Whole => {
+            BodyPlace::Whole | BodyPlace::Restored => {
                 let bytes = std::mem::take(&mut self.bytes);
                 whole(parts, &bytes, |parts| bytes.slice_ref(parts), to)
             }

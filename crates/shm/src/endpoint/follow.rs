@@ -105,7 +105,8 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<usize, ShmError> {
         let channel = &self.receives[index];
         let expected = channel.known.kind().is_some_and(|kind| kind.bytes() == to.len() && fits(kind));
-        if !expected || (to.len() as u64) < MIN_FOLLOWED_BYTES || !channel.queue.is_empty() {
+        let is_short = (to.len() as u64) < MIN_FOLLOWED_BYTES;
+        if !expected || is_short || !channel.queue.is_empty() || self.generally {
             return Ok(0);
         }
         let start = NonNull::from(&mut *to).cast();

@@ -3,6 +3,7 @@
 //! opened to it. All requests to the agent go through `Custodian`. This module does not know instances.
 
 mod arrived;
+mod cut;
 mod follow;
 mod notes;
 mod ordinary;
@@ -20,6 +21,7 @@ mod views;
 mod wait;
 
 pub use arrived::ArrivedMessage;
+pub use cut::{ChannelRemainder, CutContents, EndedCut, MessageUnderWay};
 pub use notes::{Idle, Needs, Overdrawn};
 pub use remote::{ParkingPlace, RemoteBody};
 pub use send::Loan;
@@ -164,6 +166,10 @@ struct OutChannel {
     sent: u64,
     credited: u64,
     sequence: u64,
+    /// Number of marks of checkpoints that were sent.
+    marks: u64,
+    /// True if the end of the channel was sent.
+    ended: bool,
     /// Number of the preamble that was last written to an entry of this channel (see `Source::number`); 0 if
     /// later messages cannot refer to it.
     last_head: u64,
@@ -186,6 +192,8 @@ struct InChannel {
     /// Number of bytes between two such wake-ups.
     wake_step: u64,
     assembling: Option<receive::Assembly>,
+    /// What matters for checkpoints, if there are any.
+    marks: Option<Box<cut::ChannelMarks>>,
     known: arrived::KnownPreamble,
 }
 
@@ -240,8 +248,12 @@ pub struct Endpoint<C> {
     following: Option<follow::FollowingReceive>,
     /// Number of looks for a message that found none and did not wait.
     fruitless: u32,
-    /// True if every message takes the general way (see `set_generally`).
+    /// True if every message takes the general way at present.
     generally: bool,
+    /// True if every message always takes the general way (see `set_generally`).
+    always_generally: bool,
+    /// Cuts that are not whole yet.
+    cuts: Vec<cut::Cut>,
     interrupt: Option<Box<dyn Fn() -> bool + Send>>,
     steering: Box<SteeringState>,
     run_ends: Option<String>,
@@ -295,6 +307,8 @@ impl<C: Custodian> Endpoint<C> {
                     sent: 0,
                     credited: 0,
                     sequence: 0,
+                    marks: 0,
+                    ended: false,
                     last_head: 0,
                 }
             })
@@ -322,6 +336,7 @@ impl<C: Custodian> Endpoint<C> {
                     wake_at: 0,
                     wake_step: channel.budget / WAKES_PER_BUDGET,
                     assembling: None,
+                    marks: None,
                     known: arrived::KnownPreamble::default(),
                 }
             })
@@ -359,6 +374,8 @@ impl<C: Custodian> Endpoint<C> {
             following: None,
             fruitless: 0,
             generally: false,
+            always_generally: false,
+            cuts: Vec::new(),
             interrupt: None,
             steering: Box::default(),
             run_ends: None,
@@ -448,15 +465,16 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Returns the number of messages sent on each channel, with the channel's number in the run. The end of
-    /// a channel counts as a message.
+    /// a channel counts as a message, and a mark of a checkpoint does not.
     pub fn sent_on(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        self.sends.iter().map(|channel| (channel.id, channel.sequence))
+        self.sends.iter().map(|channel| (channel.id, channel.sequence - channel.marks))
     }
 
-    /// Returns the number of messages that the code has received on each channel, with the channel's number
-    /// in the run. Messages that wait in a queue do not count; the end of a channel counts as a message.
+    /// Returns the number of messages of each channel's sender that the code has received, with the channel's
+    /// number in the run. Messages that wait in a queue do not count. The end of a channel counts as a message,
+    /// and so does one that was dropped because the code had received it before a checkpoint.
     pub fn received_from(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        self.receives.iter().map(|channel| (channel.id, channel.sequence - channel.queue.len() as u64))
+        self.receives.iter().map(|channel| (channel.id, channel.received_of_sender()))
     }
 
     /// Marks the endpoint as ended on its status page, and counts it as asleep.

@@ -27,7 +27,7 @@ impl<C: Custodian> Endpoint<C> {
     /// Makes all messages take the general way, also ordinary ones, if `yes` is true. Both ways have the same
     /// effect. Tests use this function to compare the two.
     pub fn set_generally(&mut self, yes: bool) {
-        self.generally = yes;
+        (self.generally, self.always_generally) = (yes, yes);
     }
 
     /// Sends an ordinary message on one channel. Returns false, without any change, if the message is not

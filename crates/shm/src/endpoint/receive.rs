@@ -68,6 +68,7 @@ impl<C: Custodian> Endpoint<C> {
         self.stirred = true;
         let mut message = self.spare.pop().unwrap_or_else(ArrivedMessage::empty);
         match self.take_entry(peer, &mut message)? {
+            Some(channel) if !self.is_kept(channel, &message) => self.recycle(message),
             Some(channel) => {
                 self.receives[channel].queue.push_back(message);
                 if let Some(served) = &mut self.served {
@@ -86,7 +87,8 @@ impl<C: Custodian> Endpoint<C> {
         let Some(peer) = self.inn.iter().position(|peer| peer.endpoint == endpoint) else { return Ok(()) };
         self.take_in()?;
         self.stirred = true;
-        for (index, channel) in self.receives.iter_mut().enumerate() {
+        for index in 0..self.receives.len() {
+            let channel = &mut self.receives[index];
             if channel.peer != peer || std::mem::replace(&mut channel.ended, true) {
                 continue;
             }
@@ -100,7 +102,10 @@ impl<C: Custodian> Endpoint<C> {
             (end.header, end.place, end.bytes) = (HeaderWords::from(header), BodyPlace::Nowhere, Bytes::new());
             channel.assembling = None;
             channel.sequence += 1;
-            channel.queue.push_back(end);
+            if !self.is_kept(index, &end) {
+                continue;
+            }
+            self.receives[index].queue.push_back(end);
             if let Some(served) = &mut self.served {
                 served.arrived.push(index as u32);
             }
@@ -212,7 +217,9 @@ impl<C: Custodian> Endpoint<C> {
     /// message out of its slab.
     fn hand_over(&mut self, index: usize, message: &mut ArrivedMessage) -> Result<(), ShmError> {
         let held = if message.in_slab() { message.header.body_len() } else { 0 };
-        if !self.count_in(index, held, &message.header) {
+        if message.place == BodyPlace::Restored {
+            self.note_received(index, &message.header);
+        } else if !self.count_in(index, held, &message.header) {
             let began = self.copy_begins(held);
             message.bytes = copy_out(&message.bytes)?;
             self.copy_ends(index, began);
@@ -225,13 +232,19 @@ impl<C: Custodian> Endpoint<C> {
     #[inline(always)]
     fn count_in(&mut self, index: usize, held: u64, header: &HeaderWords) -> bool {
         self.return_credit(index, held);
+        self.note_received(index, header);
+        held == 0 || self.note_pinned(held) <= self.pinned_limit
+    }
+
+    /// Counts a message that the code receives now.
+    #[inline(always)]
+    fn note_received(&self, index: usize, header: &HeaderWords) {
         if header.is_data() {
             self.front.status().count_received(header.body_len(), header.timestamp());
             if let Some(end) = self.front.end(index as u32) {
                 end.count(header.body_len(), header.timestamp());
             }
         }
-        held == 0 || self.note_pinned(held) <= self.pinned_limit
     }
 
     /// Copies an array of channel `index` out of its slab; `value` then owns the copy. If there is no memory
@@ -382,7 +395,19 @@ impl<C: Custodian> Endpoint<C> {
                 self.inn[peer].overlays.insert(message.header.overlay(), Arc::new(value));
                 Ok(None)
             }
-            MessageKind::Slot | MessageKind::Milestone | MessageKind::Route | MessageKind::PassEnd => {
+            MessageKind::Checkpoint if self.served.is_none() => {
+                take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
+                let index = self.channel_index(message.header.conduit())?;
+                self.check_sequence(index, peer, &message.header)?;
+                self.take_mark(index, message.header.timestamp());
+                Ok(None)
+            }
+            // A carrier passes marks on.
+            MessageKind::Checkpoint
+            | MessageKind::Slot
+            | MessageKind::Milestone
+            | MessageKind::Route
+            | MessageKind::PassEnd => {
                 take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
                 let index = self.channel_index(message.header.conduit())?;
                 self.check_sequence(index, peer, &message.header)?;

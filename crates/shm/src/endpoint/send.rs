@@ -232,6 +232,7 @@ impl<C: Custodian> Endpoint<C> {
         let header = HeaderWords::from(ending.header());
         self.claim(&[channel], cost(0))?;
         self.body.used = 0;
+        self.sends[channel].ended = true;
         self.post(&[channel], header)
     }
 

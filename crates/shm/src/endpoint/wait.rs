@@ -313,7 +313,7 @@ impl<C: Custodian> Endpoint<C> {
                 BodyPlace::Beside(_) => queued += 1,
                 // The body is a lease or was put together here. The two cases are not distinguished.
                 BodyPlace::Whole => return true,
-                BodyPlace::Nowhere | BodyPlace::Inline => {}
+                BodyPlace::Nowhere | BodyPlace::Inline | BodyPlace::Restored => {}
             }
         }
         lent > queued

@@ -4,6 +4,7 @@
 
 use super::files::leads_below;
 use super::{AgentReport, Begin, FromAgent, OutputPart, RunOutcome, RunPlan, Snapshot, MAX_TEXT, VERSION};
+use crate::control::CheckpointOutcome;
 use crate::number::{DomainId, InstanceId, RankId, Ranks};
 use crate::peek::{Sight, MAX_ANSWER_BYTES, MAX_DIRECTORY_ENTRIES};
 use crate::status::{AwaitedEvent, Status};
@@ -94,6 +95,13 @@ impl Extent {
             AgentReport::Steerable { rank, setting } => {
                 self.owns(domain, *rank)?;
                 short(&setting.name).and_then(|()| short(&setting.unit))
+            }
+            AgentReport::Checkpoint { rank, outcome, .. } => {
+                self.owns(domain, *rank)?;
+                match outcome {
+                    CheckpointOutcome::Failed { why } => short(why),
+                    CheckpointOutcome::Saved | CheckpointOutcome::Void => Ok(()),
+                }
             }
             AgentReport::Sends { rank, ports } => {
                 self.owns(domain, *rank)?;

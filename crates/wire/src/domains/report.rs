@@ -2,9 +2,9 @@
 //! gives the same reports to the manager.
 
 use super::MAX_TEXT;
-use crate::control::SteerableSetting;
+use crate::control::{CheckpointOutcome, SteerableSetting};
 use crate::number::RankId;
-use crate::steering::Steers;
+use crate::steering::{ModelTime, Steers};
 use crate::Exit;
 use ligament_catalogue::{Code, Fault};
 use minicbor::{Decode, Encode};
@@ -145,6 +145,16 @@ pub enum AgentReport {
         #[n(1)]
         ports: Vec<(String, String)>,
     },
+    /// What has become of the file of a rank for the checkpoint at a moment (model time, s).
+    #[n(11)]
+    Checkpoint {
+        #[n(0)]
+        rank: RankId,
+        #[n(1)]
+        moment: ModelTime,
+        #[n(2)]
+        outcome: CheckpointOutcome,
+    },
 }
 
 impl RunOutcome {
@@ -193,9 +203,14 @@ impl AgentReport {
                 let short = |(name, operator): &(String, String)| (truncated(name), truncated(operator));
                 AgentReport::Declares { rank, ports: ports.iter().map(short).collect() }
             }
-            other @ (AgentReport::Exited { .. } | AgentReport::Slots { .. } | AgentReport::Steers { .. }) => {
-                other
+            AgentReport::Checkpoint { rank, moment, outcome: CheckpointOutcome::Failed { why } } => {
+                let outcome = CheckpointOutcome::Failed { why: truncated(&why) };
+                AgentReport::Checkpoint { rank, moment, outcome }
             }
+            other @ (AgentReport::Exited { .. }
+            | AgentReport::Slots { .. }
+            | AgentReport::Checkpoint { .. }
+            | AgentReport::Steers { .. }) => other,
         }
     }
 }

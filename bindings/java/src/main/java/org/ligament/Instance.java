@@ -16,7 +16,7 @@ import java.util.function.Function;
  * line as the reason. So does a code that closes the instance before {@link #reuseInstance} has returned false,
  * because an exception has the same effect. A code that ends early on purpose calls {@link #finish} first.
  */
-public final class Instance extends Receiving implements AutoCloseable {
+public final class Instance extends Checkpoints implements AutoCloseable {
     /** The value for "no slot", for a port that is not a vector port. */
     public static final int NO_SLOT = -1;
 

@@ -13,6 +13,7 @@ public final class Message extends Holder {
     private Times times;
     private Value value;
 
+    /** Makes a message that came from a port, or from a checkpoint, if the port is null. */
     Message(long handle, String port) {
         this.handle = handle;
         this.port = port;
@@ -20,7 +21,7 @@ public final class Message extends Holder {
 
     @Override
     String what() {
-        return "the message from port \"" + port + "\"";
+        return port == null ? "the message of a checkpoint" : "the message from port \"" + port + "\"";
     }
 
     @Override
@@ -40,7 +41,7 @@ public final class Message extends Holder {
     @Override
     String origin() {
         if (isClosed()) {
-            return "port \"" + port + "\"";
+            return port == null ? "a checkpoint" : "port \"" + port + "\"";
         }
         Scratch scratch = Scratch.get();
         try {

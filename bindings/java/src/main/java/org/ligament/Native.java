@@ -180,6 +180,14 @@ final class Native {
     static final MethodHandle REUSE_INSTANCE = call("lig_reuse_instance", "ppp");
     static final MethodHandle STEER = call("lig_steer", "pdpp");
     static final MethodHandle DECLARE_STEERABLE = call("lig_declare_steerable", "ppddpbp");
+    static final MethodHandle RESUMING = call("lig_resuming", "ppp");
+    static final MethodHandle LOAD_SNAPSHOT = call("lig_load_snapshot", "ppp");
+    static final MethodHandle SHOULD_INIT = call("lig_should_init", "ppp");
+    static final MethodHandle SHOULD_SAVE_SNAPSHOT = call("lig_should_save_snapshot", "pdpp");
+    static final MethodHandle SAVE_SNAPSHOT = call("lig_save_snapshot", "pppp");
+    static final MethodHandle SHOULD_SAVE_FINAL_SNAPSHOT = call("lig_should_save_final_snapshot", "ppp");
+    static final MethodHandle SAVE_FINAL_SNAPSHOT = call("lig_save_final_snapshot", "pppp");
+    static final MethodHandle SNAPSHOT_DIRECTORY = call("lig_snapshot_directory", "ppp");
     static final MethodHandle FINISH = call("lig_finish", "pp");
     static final MethodHandle ERROR_SHUTDOWN = call("lig_error_shutdown", "ppp");
     static final MethodHandle RUN_SUBMODEL = call("lig_run_submodel", "ppp");

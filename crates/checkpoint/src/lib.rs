@@ -1,0 +1,13 @@
+//! What is kept of an instance at a checkpoint: the moments of checkpoints (`moments`), and the file of an
+//! instance (`write`, `read`). The file has messages as they are on the wire, each with a checksum.
+#![deny(unsafe_code)]
+
+mod moments;
+mod read;
+mod record;
+mod write;
+
+pub use moments::Moments;
+pub use read::{read_file, read_info, CheckpointFile};
+pub use record::{file_name, moment_directory, FileInfo, MessageRecord, RecordKind, SavePoint, FILES_SUFFIX};
+pub use write::CheckpointWriter;

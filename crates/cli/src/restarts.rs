@@ -1,0 +1,114 @@
+//! `ligament run --restarts N`: a run that has failed goes on from its last checkpoint, as another run.
+
+use ligament_catalogue::Code;
+use ligament_manager::{RunDirectory, RunRecord, RunState};
+use ligament_runtime::checkpoints::{checkpoints_of, Checkpoint};
+use ligament_runtime::RunResult;
+use std::path::PathBuf;
+
+/// Ends of a run that need not come again: something died. An error that a code has reported, a deadlock or a
+/// mistake in the model would come again.
+const DEATHS: &[Code] = &[
+    Code::SIGNAL,
+    Code::EXIT_STATUS,
+    Code::GUARD_GONE,
+    Code::CARRIER_FAILED,
+    Code::DOMAIN_KILLED,
+    Code::DOMAIN_VANISHED,
+];
+
+/// The next run.
+#[derive(Debug)]
+pub(crate) struct Restart {
+    pub directory: PathBuf,
+    /// The checkpoint from which it goes on. `None`: from the beginning.
+    pub checkpoint: Option<Checkpoint>,
+    /// A line for the user.
+    pub text: String,
+}
+
+/// The restarts of a run.
+#[derive(Debug)]
+pub(crate) struct Restarts {
+    allowed: u32,
+    made: u32,
+    /// The directory of the first run, after which the others are named.
+    first: Option<PathBuf>,
+    /// The checkpoints of all runs so far, the oldest one first.
+    checkpoints: Vec<Checkpoint>,
+    /// The end of the run before: its code and the instance that failed first.
+    last_end: Option<(Option<String>, Option<String>)>,
+    went_back: bool,
+    /// The model time of the last checkpoint of all, s.
+    furthest: f64,
+}
+
+impl Restarts {
+    /// Allows this number of restarts. `resumed` is the checkpoint from which the first run resumes.
+    pub fn new(allowed: u32, resumed: Option<Checkpoint>) -> Restarts {
+        Restarts {
+            allowed,
+            made: 0,
+            first: None,
+            furthest: resumed.as_ref().map_or(f64::NEG_INFINITY, moment_of),
+            checkpoints: resumed.into_iter().collect(),
+            last_end: None,
+            went_back: false,
+        }
+    }
+
+    /// Returns the run that follows a run that has ended. Returns `None` if none is to follow.
+    ///
+    /// If two runs end in the same way without a later checkpoint between, the state itself may be what makes
+    /// them fail. The next run then goes on from one checkpoint earlier, once.
+    pub fn next(&mut self, result: &RunResult) -> Option<Restart> {
+        let record = &result.record;
+        if self.made >= self.allowed || !may_go_on(record) {
+            return None;
+        }
+        let run = RunDirectory::open(&result.directory);
+        let new = checkpoints_of(&run);
+        let end = (record.code.clone(), record.failed.clone());
+        let last = new.iter().map(moment_of).fold(f64::NEG_INFINITY, f64::max);
+        if last > self.furthest {
+            (self.furthest, self.went_back) = (last, false);
+        } else if self.last_end.as_ref() == Some(&end) {
+            if self.went_back {
+                return None;
+            }
+            self.went_back = true;
+            self.checkpoints.pop();
+        }
+        if !self.went_back {
+            self.checkpoints.extend(new);
+        }
+        self.last_end = Some(end);
+        self.made += 1;
+        let first = self.first.get_or_insert_with(|| result.directory.clone());
+        let mut directory = first.clone().into_os_string();
+        directory.push(format!("-restart{}", self.made));
+        let directory = PathBuf::from(directory);
+        let checkpoint = self.checkpoints.last().cloned();
+        let from = match &checkpoint {
+            Some(checkpoint) => format!("checkpoint {}", checkpoint.name()),
+            None => "the beginning, since there is no checkpoint".to_owned(),
+        };
+        let text = format!(
+            "restart {} of {}: the run goes on from {from}, in {}",
+            self.made,
+            self.allowed,
+            ligament_runtime::shown(&directory)
+        );
+        Some(Restart { directory, checkpoint, text })
+    }
+}
+
+fn moment_of(checkpoint: &Checkpoint) -> f64 {
+    checkpoint.record.model_time.unwrap_or(f64::INFINITY)
+}
+
+/// Returns true if a run has failed in a way that need not come again.
+fn may_go_on(record: &RunRecord) -> bool {
+    let code = record.code.as_deref().and_then(Code::named);
+    record.state == RunState::Failed && code.is_some_and(|code| DEATHS.contains(&code))
+}

@@ -1,0 +1,310 @@
+//! The checkpoints of a run. Each instance writes its file into a directory for the moment. When the files of
+//! all instances are there, the directory gets its number, and last of all the file `checkpoint.json`. So a
+//! checkpoint is whole or not there. A file of an instance that has ended belongs to all later checkpoints.
+
+use super::Runtime;
+use crate::checkpoints::{
+    CheckpointRecord, CHECKPOINTS_DIRECTORY, CHECKPOINT_FILE, CHECKPOINT_VERSION, RESUME_FILE,
+};
+use ligament_agent::{PlannedInstance, RunPlan};
+use ligament_catalogue::{fault, Fault};
+use ligament_checkpoint::{file_name, moment_directory, read_info, FileInfo, SavePoint, FILES_SUFFIX};
+use ligament_manager::{JournalEvent, Level, Names};
+use ligament_model::{CheckpointRule, ResolvedModel};
+use ligament_wire::control::{CheckpointOutcome, CheckpointPlan, MomentRule};
+use ligament_wire::steering::ModelTime;
+use ligament_wire::times::in_unit;
+use ligament_wire::RankId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Directory below it with files of checkpoints that are not whole.
+const UNFINISHED_DIRECTORY: &str = ".unfinished";
+/// Directory below that with the files of instances that have ended.
+const OVER_DIRECTORY: &str = "over";
+/// Number of checkpoints that are kept if the model does not give it.
+const DEFAULT_KEPT_CHECKPOINTS: usize = 2;
+
+/// The checkpoints of a run.
+#[derive(Debug, Default)]
+pub(super) struct Checkpoints {
+    /// The directory of the checkpoints; empty if the run saves none.
+    directory: PathBuf,
+    /// The ranks whose files are there, by moment (its bits).
+    saved: BTreeMap<u64, BTreeSet<RankId>>,
+    /// Moments that cannot become checkpoints any more.
+    void: BTreeSet<u64>,
+    /// Ranks that have ended.
+    over: BTreeSet<RankId>,
+    /// Numbers of the checkpoints that are there.
+    kept: Vec<u32>,
+    last: u32,
+    /// Instances that had ended at the checkpoint from which the run resumes.
+    ended: BTreeSet<String>,
+}
+
+/// Adds the checkpoints of a model to the plan of its run.
+///
+/// # Errors
+/// The model resumes an instance that it has not.
+pub(super) fn begin(model: &ResolvedModel, run: &Path, plan: &mut RunPlan) -> Result<Checkpoints, Fault> {
+    let rules = &model.checkpoints;
+    let names: Vec<&str> = plan.instances.iter().map(|instance| instance.name.as_str()).collect();
+    if let Some((name, _)) = model.resume.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+        return Err(fault!(CHECKPOINT_UNREADABLE, "resume: the model has no instance \"{name}\""));
+    }
+    if !model.resume.is_empty() {
+        if let Some(name) = names.iter().find(|name| !model.resume.contains_key(**name)) {
+            return Err(fault!(
+                CHECKPOINT_UNREADABLE,
+                "resume: there is no file for {name}; a run resumes all of its instances or none"
+            ));
+        }
+    }
+    if rules.is_empty() && model.resume.is_empty() {
+        return Ok(Checkpoints::default());
+    }
+    let ended = examine(plan, &model.resume)?;
+    let directory = run.join(CHECKPOINTS_DIRECTORY);
+    let moments: Vec<MomentRule> = rules.simulation_time.iter().map(moment_rule).collect();
+    for instance in &mut plan.instances {
+        let resume = model.resume.get(&instance.name);
+        let resume = resume.map(|file| std::path::absolute(file).unwrap_or_else(|_| PathBuf::from(file)));
+        instance.checkpoints = Some(CheckpointPlan {
+            directory: directory.join(UNFINISHED_DIRECTORY).display().to_string(),
+            moments: moments.clone(),
+            at_end: rules.at_end,
+            resume: resume.map(|file| file.display().to_string()),
+        });
+    }
+    Ok(Checkpoints { directory, ended, ..Checkpoints::default() })
+}
+
+/// Looks at the files from which the instances resume, before any of them starts. Returns the instances that
+/// had ended.
+///
+/// # Errors
+/// A file is missing, cannot be read, or is of another checkpoint than the others.
+fn examine(plan: &RunPlan, resume: &BTreeMap<String, String>) -> Result<BTreeSet<String>, Fault> {
+    let mut ended = BTreeSet::new();
+    let mut first: Option<FileInfo> = None;
+    for instance in &plan.instances {
+        let Some(file) = resume.get(&instance.name).map(Path::new) else { continue };
+        let mut is_over = true;
+        for file in files_of(instance, file) {
+            let info = read_info(&file)?;
+            if info.point == SavePoint::Over {
+                continue;
+            }
+            is_over = false;
+            let known = first.get_or_insert_with(|| info.clone());
+            if (known.run.as_str(), known.moment) != (info.run.as_str(), info.moment) {
+                return Err(fault!(
+                    CHECKPOINT_UNREADABLE,
+                    "resume: the file {} is of the checkpoint of {} at {}, and that of {} is of {} at {}; all \
+                     files must be of one checkpoint",
+                    file.display(),
+                    info.run,
+                    info.moment.0,
+                    known.instance,
+                    known.run,
+                    known.moment.0
+                ));
+            }
+        }
+        if is_over {
+            ended.insert(instance.name.clone());
+        }
+    }
+    Ok(ended)
+}
+
+/// Returns the files of an instance: one, or one for each rank that speaks for itself.
+fn files_of(instance: &PlannedInstance, file: &Path) -> Vec<PathBuf> {
+    match instance.ranks {
+        None => vec![file.to_owned()],
+        Some(ranks) => (0..ranks)
+            .map(|rank| file.with_file_name(file_name(&format!("{}:{rank}", instance.name))))
+            .collect(),
+    }
+}
+
+fn moment_rule(rule: &CheckpointRule) -> MomentRule {
+    match rule {
+        CheckpointRule::At(moments) => MomentRule::At(moments.iter().map(|&at| ModelTime(at)).collect()),
+        CheckpointRule::Range { start, stop, every } => MomentRule::Range {
+            start: start.map(ModelTime),
+            stop: stop.map(ModelTime),
+            every: ModelTime(*every),
+        },
+    }
+}
+
+impl Runtime<'_> {
+    /// Notes what has become of the file of a rank.
+    pub(super) fn checkpoint_outcome(&mut self, rank: RankId, moment: f64, outcome: CheckpointOutcome) {
+        let known = moment.to_bits();
+        match outcome {
+            CheckpointOutcome::Saved if self.checkpoints.void.contains(&known) => {
+                self.remove_file(moment, rank);
+            }
+            CheckpointOutcome::Saved => {
+                self.checkpoints.saved.entry(known).or_default().insert(rank);
+                self.complete_checkpoint(moment);
+                // A rank reports its files in the order of their moments.
+                for skipped in self.checkpoints.skipped(rank, moment) {
+                    self.void_checkpoint(skipped);
+                }
+            }
+            CheckpointOutcome::Void => self.void_checkpoint(moment),
+            CheckpointOutcome::Failed { .. } => {
+                let at = in_unit(moment, self.record.time_unit.as_deref());
+                let text = format!("the checkpoint at {at} was given up, because a file cannot be written");
+                self.log.add(Level::Warning, "run", &text);
+                self.void_checkpoint(moment);
+            }
+        }
+    }
+
+    fn void_checkpoint(&mut self, moment: f64) {
+        let known = moment.to_bits();
+        if self.checkpoints.void.insert(known) {
+            for rank in self.checkpoints.saved.remove(&known).unwrap_or_default() {
+                self.remove_file(moment, rank);
+            }
+        }
+    }
+
+    /// Removes the files of a rank for a checkpoint that was given up. Other ranks may still write theirs, so
+    /// the directory stays.
+    fn remove_file(&self, moment: f64, rank: RankId) {
+        let directory = self.checkpoints.unfinished().join(moment_directory(moment));
+        let file = directory.join(file_name(&self.manager.names().rank(rank)));
+        let _ = fs::remove_file(&file);
+        let _ = fs::remove_dir_all(file.with_extension(FILES_SUFFIX));
+    }
+
+    /// Notes that a rank has ended: its last file belongs to all checkpoints that are not whole.
+    pub(super) fn checkpoints_without(&mut self, rank: RankId) {
+        if self.checkpoints.directory.as_os_str().is_empty() {
+            return;
+        }
+        self.checkpoints.over.insert(rank);
+        let open: Vec<u64> = self.checkpoints.saved.keys().copied().collect();
+        open.into_iter().for_each(|moment| self.complete_checkpoint(f64::from_bits(moment)));
+    }
+
+    /// Gives a checkpoint its number, if the files of all ranks are there.
+    fn complete_checkpoint(&mut self, moment: f64) {
+        let Some(saved) = self.checkpoints.saved.get(&moment.to_bits()) else { return };
+        let missing: Vec<RankId> = self.ranks.all().filter(|rank| !saved.contains(rank)).collect();
+        if missing.iter().any(|rank| !self.checkpoints.over.contains(rank)) {
+            return;
+        }
+        self.checkpoints.saved.remove(&moment.to_bits());
+        let mut names: Vec<String> = self.ranks.all().map(|rank| self.manager.names().instance(rank)).collect();
+        names.dedup();
+        let over: Vec<String> = missing.iter().map(|&rank| self.manager.names().rank(rank)).collect();
+        let at = in_unit(moment, self.record.time_unit.as_deref());
+        let when = if moment.is_finite() { format!("at {at}") } else { "at the end".to_owned() };
+        match self.checkpoints.put(moment, &self.record.run, &names, &over) {
+            Ok(number) => {
+                self.log.add(Level::Info, "run", &format!("checkpoint {number} is saved ({when})"));
+                let order = format!("checkpoint {number}, {when}");
+                self.journal.note(JournalEvent::Order { order, instance: None });
+                self.checkpoints
+                    .prune(self.model.ligament.kept_checkpoints.unwrap_or(DEFAULT_KEPT_CHECKPOINTS));
+            }
+            Err(error) => {
+                let text = format!("the checkpoint {when} was given up: {error}");
+                self.log.add(Level::Warning, "run", &text);
+                self.void_checkpoint(moment);
+            }
+        }
+    }
+}
+
+impl Checkpoints {
+    /// Returns the moments before `moment` for which other ranks have saved and this one has not.
+    fn skipped(&self, rank: RankId, moment: f64) -> Vec<f64> {
+        let saved = self.saved.iter().map(|(bits, ranks)| (f64::from_bits(*bits), ranks));
+        saved.filter(|(at, ranks)| *at < moment && !ranks.contains(&rank)).map(|(at, _)| at).collect()
+    }
+
+    /// Returns true if the instance had ended at the checkpoint from which the run resumes.
+    pub fn had_ended(&self, instance: &str) -> bool {
+        self.ended.contains(instance)
+    }
+
+    /// Returns true if the run saves or resumes.
+    pub fn is_in_use(&self, model: &ResolvedModel) -> bool {
+        !self.directory.as_os_str().is_empty() || !model.resume.is_empty()
+    }
+
+    fn unfinished(&self) -> PathBuf {
+        self.directory.join(UNFINISHED_DIRECTORY)
+    }
+
+    /// Puts the directory of a moment in its place, with the files of instances that have ended.
+    fn put(&mut self, moment: f64, run: &str, names: &[String], over: &[String]) -> io::Result<u32> {
+        let from = self.unfinished().join(moment_directory(moment));
+        for name in over {
+            let file = file_name(name);
+            fs::copy(self.unfinished().join(OVER_DIRECTORY).join(&file), from.join(&file))?;
+            fs::File::open(from.join(&file))?.sync_all()?;
+        }
+        let number = self.last + 1;
+        let to = self.directory.join(number.to_string());
+        fs::rename(&from, &to)?;
+        fs::File::open(&self.directory)?.sync_all()?;
+        self.last = number;
+        let mut resume =
+            format!("ymmsl_version: v0.2\ndescription: Resumes from checkpoint {number} of {run}.\n");
+        resume.push_str("resume:\n");
+        for name in names {
+            let file = to.join(file_name(name));
+            let file = serde_json::Value::from(file.display().to_string());
+            resume.push_str(&format!("  {name}: {file}\n"));
+        }
+        write_synced(&to, RESUME_FILE, &resume)?;
+        let record = CheckpointRecord {
+            version: CHECKPOINT_VERSION,
+            number,
+            run: run.to_owned(),
+            model_time: moment.is_finite().then_some(moment),
+            instances: names.to_vec(),
+            over: over.to_vec(),
+        };
+        let text = serde_json::to_string_pretty(&record).map_err(io::Error::other)?;
+        write_synced(&to, CHECKPOINT_FILE, &format!("{text}\n"))?;
+        self.kept.push(number);
+        Ok(number)
+    }
+
+    /// Removes the oldest checkpoints, so that `kept` stay.
+    fn prune(&mut self, kept: usize) {
+        while self.kept.len() > kept.max(1) {
+            let old = self.directory.join(self.kept.remove(0).to_string());
+            let _ = fs::remove_file(old.join(CHECKPOINT_FILE));
+            let _ = fs::remove_dir_all(old);
+        }
+    }
+
+    /// Removes the files of checkpoints that did not become whole. The run has ended.
+    pub fn end(&self) {
+        if !self.directory.as_os_str().is_empty() {
+            let _ = fs::remove_dir_all(self.unfinished());
+        }
+    }
+}
+
+/// Writes a file beside its place, syncs it, and renames it.
+fn write_synced(directory: &Path, name: &str, text: &str) -> io::Result<()> {
+    let part = directory.join(format!(".{name}.part"));
+    fs::write(&part, text)?;
+    fs::File::open(&part)?.sync_all()?;
+    fs::rename(&part, directory.join(name))?;
+    fs::File::open(directory)?.sync_all()
+}

@@ -1,0 +1,208 @@
+//! Cuts (`endpoint/cut.rs`), drawn by a seed: two endpoints send, receive and save in any order. At the end
+//! each message is in exactly one place: received before the save, under way, or sent again.
+#![cfg(not(loom))]
+
+mod common;
+
+use common::{Conduit, Domain, Line};
+use ligament_shm::endpoint::{ChannelRemainder, Contiguous, CutContents, EndedCut};
+use ligament_shm::Endpoint;
+use ligament_wire::{array_head, ArrayOrder, Bytes, ConduitEnd, DType, HeaderWords, Value};
+use proptest::prelude::*;
+
+/// Channels: two from endpoint 0 to 1, one back.
+const CONDUITS: [(u32, u32); 3] = [(0, 1), (0, 1), (1, 0)];
+/// Numbers of elements of a message: none, in an entry, in a block.
+const COUNTS: [usize; 3] = [0, 3, 500];
+/// Budget of a channel, bytes.
+const BUDGET_BYTES: u64 = 1 << 20;
+const MOMENT: f64 = 5.0;
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Send { channel: usize, count: usize },
+    Receive { channel: usize },
+    Save { endpoint: usize },
+    End { channel: usize },
+}
+
+/// Number of messages of each channel.
+type Counts = [u64; 3];
+
+struct Stage {
+    endpoints: [Endpoint<Line>; 2],
+    sent: Counts,
+    received: Counts,
+    ended: [bool; 3],
+    /// For each endpoint at its save: the numbers of sent and received messages.
+    saved: [Option<(Counts, Counts, [bool; 3])>; 2],
+    cuts: [Vec<EndedCut>; 2],
+}
+
+/// Returns the sender and the receiver of a channel, each with its index there.
+fn ends_of(channel: usize) -> ((usize, usize), (usize, usize)) {
+    [((0, 0), (1, 0)), ((0, 1), (1, 1)), ((1, 0), (0, 0))][channel]
+}
+
+/// Returns the channel whose index at its receiver is this one.
+fn channel_of(receiver: usize, index: usize) -> usize {
+    (0..3).find(|&channel| ends_of(channel).1 == (receiver, index)).expect("a channel")
+}
+
+fn elements(number: u64, count: usize) -> Vec<u64> {
+    (0..count as u64).map(|at| number * 1000 + at).collect()
+}
+
+fn number_in(value: &Value) -> Option<u64> {
+    match value {
+        Value::Array(array) => array.as_slice::<u64>()?.first().map(|first| first / 1000),
+        _ => None,
+    }
+}
+
+impl Stage {
+    fn new() -> Stage {
+        let conduits = CONDUITS.map(|(from, to)| Conduit { from, to, budget: BUDGET_BYTES });
+        let domain = Domain::new(2, &conduits, 1 << 30);
+        Stage {
+            endpoints: [domain.endpoint(0), domain.endpoint(1)],
+            sent: [0; 3],
+            received: [0; 3],
+            ended: [false; 3],
+            saved: [None, None],
+            cuts: [Vec::new(), Vec::new()],
+        }
+    }
+
+    fn send(&mut self, channel: usize, count: usize) {
+        if self.ended[channel] {
+            return;
+        }
+        let (sender, index) = ends_of(channel).0;
+        let number = self.sent[channel];
+        let header = HeaderWords::data(number as f64, None);
+        let data = elements(number, count);
+        let (mut head, shape) = (Vec::new(), [count as u64]);
+        array_head(DType::UInt64, &shape, ArrayOrder::RowMajor, None, &mut head).expect("a head");
+        let source = Contiguous { head: &head, number: count as u64 + 1, data: bytemuck::cast_slice(&data) };
+        self.endpoints[sender].send(&[index], header, &source).expect("there is room");
+        self.sent[channel] += 1;
+    }
+
+    fn receive(&mut self, channel: usize) -> bool {
+        let (receiver, index) = ends_of(channel).1;
+        if !self.endpoints[receiver].poll(index).expect("alive")
+            || self.endpoints[receiver].next_is_end(index) == Some(true)
+        {
+            return false;
+        }
+        let (mut header, mut value) = (HeaderWords::default(), Value::None);
+        self.endpoints[receiver].receive_to(index, None, &mut header, &mut value).expect("it is here");
+        assert_eq!(header.timestamp(), self.received[channel] as f64, "channel {channel}: none lost or twice");
+        if let Some(number) = number_in(&value) {
+            assert_eq!(number, self.received[channel]);
+        }
+        self.received[channel] += 1;
+        true
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Send { channel, count } => self.send(channel, count),
+            Step::Receive { channel } => {
+                self.receive(channel);
+            }
+            Step::Save { endpoint } if self.saved[endpoint].is_none() => {
+                self.endpoints[endpoint].begin_cut(MOMENT).expect("alive");
+                self.saved[endpoint] = Some((self.sent, self.received, self.ended));
+            }
+            Step::Save { .. } => {}
+            Step::End { channel } if !self.ended[channel] => {
+                let (sender, index) = ends_of(channel).0;
+                self.endpoints[sender].end_channel(index, ConduitEnd::Done).expect("alive");
+                self.ended[channel] = true;
+            }
+            Step::End { .. } => {}
+        }
+        for endpoint in 0..2 {
+            self.cuts[endpoint].extend(self.endpoints[endpoint].ended_cuts().expect("alive"));
+        }
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (0..3usize, proptest::sample::select(&COUNTS[..]))
+            .prop_map(|(channel, count)| Step::Send { channel, count }),
+        8 => (0..3usize).prop_map(|channel| Step::Receive { channel }),
+        1 => (0..2usize).prop_map(|endpoint| Step::Save { endpoint }),
+        1 => (0..3usize).prop_map(|channel| Step::End { channel }),
+    ]
+}
+
+/// Plays the steps until both endpoints have saved, and resumes from that.
+fn play(steps: &[Step]) {
+    let mut stage = Stage::new();
+    steps.iter().for_each(|&one| stage.step(one));
+    (0..2).for_each(|endpoint| stage.step(Step::Save { endpoint }));
+    let saved = stage.saved.map(|saved| saved.expect("both have saved"));
+    let mut resumed = Stage::new();
+    for receiver in 0..2 {
+        assert_eq!(stage.cuts[receiver].len(), 1, "the marks have come");
+        let contents = stage.cuts[receiver][0].contents.take().expect("both save at one moment");
+        let CutContents { under_way, dropped } = contents;
+        for index in 0..(2 - receiver.abs_diff(1)) {
+            let channel = channel_of(receiver, index);
+            let ((sent, ..), (_, received, _)) = (saved[ends_of(channel).0 .0], saved[receiver]);
+            let (sent, received) = (sent[channel], received[channel]);
+            let mut remainder = ChannelRemainder::default();
+            for one in under_way.iter().filter(|one| one.channel == index) {
+                let body = [&one.head[..], &vec![0; one.zeros], &one.parts].concat();
+                assert_eq!(body.len() as u64, one.header.body_len);
+                remainder.under_way.push((one.header, Bytes::from(body), None));
+            }
+            remainder.dropped = dropped.iter().filter(|one| one.0 == index).map(|one| one.1).sum();
+            assert_eq!(remainder.under_way.len() as u64, sent.saturating_sub(received), "channel {channel}");
+            assert_eq!(remainder.dropped, received.saturating_sub(sent), "channel {channel}");
+            resumed.endpoints[receiver].restore_channel(index, remainder);
+            (resumed.sent[channel], resumed.received[channel]) = (sent, received);
+        }
+    }
+    for channel in 0..3 {
+        let ended = saved[ends_of(channel).0 .0].2[channel];
+        let goal = resumed.sent[channel].max(resumed.received[channel]) + u64::from(!ended) * 4;
+        while !ended && resumed.sent[channel] < goal {
+            resumed.send(channel, COUNTS[resumed.sent[channel] as usize % COUNTS.len()]);
+        }
+        resumed.step(Step::End { channel });
+        while resumed.receive(channel) {}
+        assert_eq!(resumed.received[channel], goal, "channel {channel}");
+        let (receiver, index) = ends_of(channel).1;
+        assert_eq!(resumed.endpoints[receiver].next_is_end(index), Some(true), "and then it ends, once");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_message_is_received_once(steps in proptest::collection::vec(step(), 0..60)) {
+        play(&steps);
+    }
+}
+
+#[test]
+fn a_cut_that_a_sender_passes_over_is_void() {
+    let mut stage = Stage::new();
+    stage.endpoints[1].begin_cut(1.0).expect("alive");
+    assert!(stage.endpoints[1].ended_cuts().expect("alive").is_empty());
+    stage.endpoints[0].begin_cut(2.0).expect("alive");
+    let [void] = stage.endpoints[1].ended_cuts().expect("alive").try_into().expect("one cut");
+    assert!(void.moment == 1.0 && void.contents.is_none());
+    // The one that comes late finds the mark of the later moment, and saves at that.
+    stage.endpoints[1].begin_cut(2.0).expect("alive");
+    let [whole] = stage.endpoints[1].ended_cuts().expect("alive").try_into().expect("one cut");
+    assert!(whole.moment == 2.0 && whole.contents.is_some());
+    let [whole] = stage.endpoints[0].ended_cuts().expect("alive").try_into().expect("one cut");
+    assert!(whole.moment == 2.0 && whole.contents.is_some());
+}

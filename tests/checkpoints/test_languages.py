@@ -1,0 +1,49 @@
+"""A micro model in each language saves within and between its passes, has a file of its own in each checkpoint,
+resumes, and ends as the undisturbed run. A call in a wrong order says which call comes next."""
+
+import importlib
+import json
+import sys
+
+import pytest
+from conftest import CALLS, HERE, ROOT, implementations
+
+sys.path.insert(0, str(ROOT / "conformance"))
+programs = importlib.import_module("programs")
+
+CHECKPOINTS = """checkpoints: {simulation_time: [{every: 1.0}, {at: [0.3, 1.2, 2.3]}]}
+ligament: {checkpoints: {keep: 100}}
+"""
+
+
+@pytest.fixture
+def command(monkeypatch, tmp_path):
+    """Compiles the micro model in a language, and returns the command that starts it."""
+    monkeypatch.setattr(programs, "DRIVERS", HERE)
+    return lambda language: programs.LANGUAGES[language]("micro", tmp_path)
+
+
+@pytest.mark.parametrize("language", ["c", "cpp", "fortran", "java"])
+def test_a_resumed_run_ends_as_the_undisturbed_one(start, command, language):
+    program, *arguments = command(language)
+    own = f"  own: {{executable: {json.dumps(program)}, args: {json.dumps(arguments)}}}\n"
+    model = CALLS.replace("MICRO", "own").replace("end: 12.0", "end: 4.0") + implementations("macro") + own
+    plain, saved = start(model), start(model + CHECKPOINTS)
+    assert plain.status == 0, plain.text
+    assert saved.status == 0, saved.text
+    instances = ["macro", "micro"]
+    assert [saved.end(name) for name in instances] == [plain.end(name) for name in instances]
+    passes, total = plain.end("micro").split()
+    # The same model in Python; compilers may fuse operations.
+    alike = start(CALLS.replace("MICRO", "micro").replace("end: 12.0", "end: 4.0")
+                  + implementations("macro", "micro"))
+    assert alike.status == 0, alike.text
+    assert (passes, float(total)) == ("4", pytest.approx(float(alike.end("micro").split()[1]), rel=1e-12))
+    found = saved.checkpoints()
+    assert len(found) >= 4, saved.text
+    for number in found:
+        resumed = start(model, saved.resume_file(number))
+        assert resumed.status == 0, resumed.text
+        running = [name for name in instances if name not in found[number]["over"]]
+        assert [resumed.end(name) for name in running] == [plain.end(name) for name in running], found[number]
+    assert ": the next call must be resuming" in plain.file("micro", "order.txt")
