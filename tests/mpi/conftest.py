@@ -5,8 +5,8 @@ import pytest
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Of the ranks that go astray or are killed, MPICH plays the first case of each test of a program in C. Open
-    MPI plays all cases in all languages."""
+    """Of the ranks that go astray or are killed, MPICH plays the first case of each test of a program in C.
+    Open MPI plays all cases in all languages."""
     seen = set()
     for item in items:
         params = item.callspec.params if hasattr(item, "callspec") else {}
