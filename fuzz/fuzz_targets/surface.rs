@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ligament_surface::{Header, MeshBuilder, HEADER_BYTES};
+use ligament_surface::{nan_points, Header, MeshBuilder, HEADER_BYTES};
 
 /// The bytes of the header that are taken from the input.
 const CHOICE_BYTES: usize = 7;
@@ -16,6 +16,7 @@ fn read(builder: &mut MeshBuilder, bytes: &[u8]) {
         assert_eq!(*builder.mesh(), before);
         return;
     };
+    assert_eq!(nan_points(bytes, header.points.map(u64::from)), Ok(header.nan_points));
     let mesh = builder.mesh();
     assert!(mesh.triangles.iter().flatten().all(|&point| (point as usize) < mesh.points.len()));
     for point in &mesh.points[before.points.len()..] {

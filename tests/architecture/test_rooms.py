@@ -53,6 +53,20 @@ def test_the_python_package_uses_what_its_arrow_names():
     assert used(crates()["bindings/python"]) == named
 
 
+def test_no_crate_and_no_binding_uses_a_face():
+    """A face is a package over the public interfaces: nothing that is built before it names it."""
+    faces = [path.name for path in (ROOT / "faces").iterdir() if path.is_dir()]
+    listed = subprocess.run(["git", "ls-files", "crates", "bindings"], cwd=ROOT, capture_output=True, text=True,
+                            check=True).stdout.splitlines()
+    sources = [ROOT / name for name in listed
+               if name.endswith((".rs", "Cargo.toml", ".py", ".c", ".h", ".hpp"))]
+    named = re.compile(rf"faces/({'|'.join(map(re.escape, faces))})\b"
+                       r"|^\s*(?:from|import) (?:libmuscle|muscle3)\b", re.M)
+    users = [str(path) for path in sources
+             if path.is_file() and named.search(path.read_text(errors="replace"))]
+    assert faces and users == []
+
+
 def test_every_folder_in_the_map_exists():
     for name in re.findall(r"^([a-z]+)/", MAP, re.M):
         assert (ROOT / name).is_dir(), name

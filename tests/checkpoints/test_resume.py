@@ -32,7 +32,7 @@ def test_calls_of_a_micro_model(start, micro, time):
     assert len(found) >= 4, saved.text
     for number in found:
         resumed = start(model, saved.resume_file(number))
-        assert resumed.status == 0, resumed.text
+        assert resumed.status == 0 and "never received" not in resumed.text, resumed.text
         running = [name for name in instances if name not in found[number]["over"]]
         assert [resumed.end(name) for name in running] == [plain.end(name) for name in running], found[number]
         assert len(resumed.file("macro", "steps.txt")) <= len(plain.file("macro", "steps.txt"))
@@ -49,6 +49,6 @@ def test_peers_with_messages_on_their_way(start, lead):
     assert len(found) >= 5, saved.text
     for number in found:
         resumed = start(model, saved.resume_file(number))
-        assert resumed.status == 0, resumed.text
+        assert resumed.status == 0 and "never received" not in resumed.text, resumed.text
         for name in {"fast", "slow"}.difference(found[number]["over"]):
             assert resumed.end(name) == plain.end(name), found[number]

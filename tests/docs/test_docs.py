@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted(
     path
     for glob in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**/*.md",
-                 "bindings/*/README.md", "examples/*/README.md", "benchmarks/README.md",
-                 "benchmarks/*/README.md"]
+                 "bindings/*/README.md", "faces/*/README.md", "examples/*/README.md",
+                 "benchmarks/README.md", "benchmarks/*/README.md"]
     for path in ROOT.glob(glob)
 )
 FOLLOWED = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]

@@ -105,7 +105,9 @@ def test_a_block_that_ends_too_early_ends_the_run(run, python_program):
         domain.exchange(float(step), u)
 """
     done = run(model(python_program("wave", PROGRAM.replace("BODY", body))), "--overcommit")
-    assert done.status != 0 and "SIGKILL" in done.text, done.text
+    assert done.status != 0 and "wave[1][0]" in done.text and "SIGKILL" in done.text, done.text
+    # The neighbour is not to blame.
+    assert "wave[0][0] failed" not in done.text, done.text
 
 
 def test_after_an_exchange_that_failed_no_other_one_takes_its_messages(run, python_program):

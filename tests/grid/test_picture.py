@@ -161,9 +161,11 @@ def test_what_cannot_be_shown_is_said(grid, python_program):
     ]:
         told = " ".join(grid.tap(*words, status=2).split())
         assert why in told, told
-    # Each block has a NaN; the neighbour's NaN is in a ghost of this block.
+    # Each block has a point that is no number. That of the next block is among this one's ghosts, too.
     told = json.loads(grid.tap("wave.w", "--level", 4.5, "--once", "--json"))
-    assert told["levels"][0]["nan"] == 3
+    assert told["levels"][0]["nan"] == 2
+    told = " ".join(grid.tap("wave[0][0][0].ghosts_out", "--once", status=2).split())
+    assert "let the code publish the field" in told
 
 
 def test_fields_without_surfaces_say_why(grid, python_program):

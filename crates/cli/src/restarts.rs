@@ -39,6 +39,8 @@ pub(crate) struct Restarts {
     /// The end of the run before: its code and the instance that failed first.
     last_end: Option<(Option<String>, Option<String>)>,
     went_back: bool,
+    /// The model time of the last checkpoint of all, s.
+    furthest: f64,
 }
 
 impl Restarts {
@@ -48,6 +50,7 @@ impl Restarts {
             allowed,
             made: 0,
             first: None,
+            furthest: resumed.as_ref().map_or(f64::NEG_INFINITY, moment_of),
             checkpoints: resumed.into_iter().collect(),
             last_end: None,
             went_back: false,
@@ -56,7 +59,7 @@ impl Restarts {
 
     /// Returns the run that follows a run that has ended. Returns `None` if none is to follow.
     ///
-    /// If two runs end in the same way without a checkpoint between, the state itself may be what makes them
+    /// If two runs end in the same way without a later checkpoint between, the state itself may be what makes them
     /// fail. The next run then goes on from one checkpoint earlier, once.
     pub fn next(&mut self, result: &RunResult) -> Option<Restart> {
         let record = &result.record;
@@ -66,8 +69,9 @@ impl Restarts {
         let run = RunDirectory::open(&result.directory);
         let new = checkpoints_of(&run);
         let end = (record.code.clone(), record.failed.clone());
-        if !new.is_empty() {
-            self.went_back = false;
+        let last = new.iter().map(moment_of).fold(f64::NEG_INFINITY, f64::max);
+        if last > self.furthest {
+            (self.furthest, self.went_back) = (last, false);
         } else if self.last_end.as_ref() == Some(&end) {
             if self.went_back {
                 return None;
@@ -75,7 +79,9 @@ impl Restarts {
             self.went_back = true;
             self.checkpoints.pop();
         }
-        self.checkpoints.extend(new);
+        if !self.went_back {
+            self.checkpoints.extend(new);
+        }
         self.last_end = Some(end);
         self.made += 1;
         let first = self.first.get_or_insert_with(|| result.directory.clone());
@@ -95,6 +101,10 @@ impl Restarts {
         );
         Some(Restart { directory, checkpoint, text })
     }
+}
+
+fn moment_of(checkpoint: &Checkpoint) -> f64 {
+    checkpoint.record.model_time.unwrap_or(f64::INFINITY)
 }
 
 /// Returns true if a run has failed in a way that need not come again.

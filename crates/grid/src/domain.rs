@@ -170,7 +170,6 @@ pub struct Domain {
     time: f64,
     /// The time of the last exchange of each field, if there was one.
     field_times: Vec<Option<f64>>,
-    packed: Vec<u8>,
     /// Makes the surfaces that taps want, and keeps its memory.
     encoder: RefCell<Encoder>,
 }
@@ -220,7 +219,6 @@ impl Domain {
             begun: None,
             time: 0.0,
             field_times: Vec::new(),
-            packed: Vec::new(),
             encoder: RefCell::default(),
         })
     }
@@ -800,19 +798,15 @@ impl Domain {
     }
 
     fn send_piece(
-        &mut self,
+        &self,
         instance: &mut Instance,
         time: f64,
         arrays: &[&mut [u8]],
         neighbour: &Neighbour,
         piece: &Piece,
     ) -> Result<(), Error> {
-        self.packed.resize(self.packed.len().max(piece.bytes), 0);
-        let packed = &mut self.packed[..piece.bytes];
-        piece.pack(arrays, packed);
-        let shape = [piece.bytes as u64];
-        let array = ArrayRef::from_slice(packed, &shape, ArrayOrder::RowMajor);
-        instance.send(GHOSTS_OUT, &Outgoing::at(time, ValueRef::Array(array)), Some(neighbour.slot))
+        let pack = |memory: &mut [u8]| piece.pack(arrays, memory);
+        instance.send_filled(GHOSTS_OUT, Some(neighbour.slot), time, (piece.bytes, pack))
     }
 
     fn receive_piece(

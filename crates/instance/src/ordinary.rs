@@ -44,6 +44,9 @@ impl<'a> PlainArray<'a> for &'a Loan {
     }
 }
 
+/// The body of a message without a value.
+const NO_BODY: Option<AsBefore<&[u8]>> = None;
+
 impl Instance {
     /// Makes all messages take the general way, ordinary ones too. Both ways have the same effect; tests
     /// compare one with the other.
@@ -82,7 +85,7 @@ impl Instance {
         if endpoint.may_be_tapped() {
             return false;
         }
-        let sent = endpoint.send_ordinary(channel, &header(times), None);
+        let sent = endpoint.send_ordinary(channel, &header(times), NO_BODY);
         self.note_sent(port, times, sent)
     }
 

@@ -11,7 +11,7 @@ use crate::preamble::Preamble;
 use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{Operator, Settings};
-use ligament_shm::endpoint::{Contiguous, EmptySource, Source};
+use ligament_shm::endpoint::{Contiguous, EmptySource, Filled, Source};
 use ligament_shm::ShmError;
 use ligament_wire::times::ShownTime;
 use ligament_wire::{ArrayKind, ArrayMeta, ArrayOrder, ArrayRef, DType, Encoder, HeaderWords, Value, ValueRef};
@@ -174,6 +174,43 @@ impl Instance {
             Err(error) => return Err(self.unsendable(port, slot, &error.into())),
         }
         let source = Contiguous { head: head.bytes(), number: head.number(), data: array.data };
+        let sent = match &mut here.filtered {
+            None => self.endpoint.send(&here.slots[slot], header, &source),
+            Some(filtered) => filtered.send(&mut self.endpoint, slot, header, &source),
+        };
+        self.note_sending(sent, port, slot)
+    }
+
+    /// Sends `bytes` bytes as an array of `u8`, which `fill` writes straight into the memory that the receiver
+    /// reads. `fill` gets memory of this length with arbitrary contents, and writes the same if it is called
+    /// again.
+    ///
+    /// # Errors
+    /// As `send`.
+    pub fn send_filled(
+        &mut self,
+        port: impl PortName,
+        slot: Option<u32>,
+        timestamp: f64,
+        (bytes, fill): (usize, impl Fn(&mut [u8])),
+    ) -> Result<(), Error> {
+        let times = MessageTimes { timestamp, next_timestamp: None };
+        let (dtype, shape, order) = (DType::UInt8, [bytes as u64], ArrayOrder::RowMajor);
+        let index = self.table.find(port)?;
+        // Taps and filters read the value, so it has to be in memory before.
+        if self.may_be_tapped() || self.table.ports[index].chains.is_some() {
+            let mut data = vec![0; bytes];
+            fill(&mut data);
+            return self.send_array(port, times, ArrayRef::from_slice(&data, &shape, order), slot);
+        }
+        let Some(Ready { port, slot, header }) = self.prepare(port, slot, times, None)? else { return Ok(()) };
+        self.check_part(port, Some(&shape))?;
+        let here = &mut self.table.ports[port];
+        let head = here.head.get_or_insert_with(Box::default);
+        if let Err(error) = head.plan(dtype, &shape, order, &mut self.heads) {
+            return Err(self.unsendable(port, slot, &error.into()));
+        }
+        let source = Filled { head: head.bytes(), number: head.number(), len: bytes, fill };
         let sent = match &mut here.filtered {
             None => self.endpoint.send(&here.slots[slot], header, &source),
             Some(filtered) => filtered.send(&mut self.endpoint, slot, header, &source),

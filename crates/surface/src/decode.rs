@@ -130,3 +130,34 @@ impl MeshBuilder {
         self.recent.extend(border.iter().map(joined).filter(|border| border.point != UNUSED));
     }
 }
+
+/// Returns the number of NaN among a block's own points: the first `own` points along x, y and z. The points
+/// after them belong to neighbours, which count them.
+///
+/// # Errors
+/// `Malformed` if the bytes are no surface.
+pub fn nan_points(bytes: &[u8], own: [u64; 3]) -> Result<u64, SurfaceError> {
+    let header = Header::read(bytes)?;
+    if header.nan_points == 0 {
+        return Ok(0);
+    }
+    let [points, rows, planes] = header.axes.map(|axis| own[axis].min(u64::from(header.points[axis])) as usize);
+    let mut signs = &bytes[HEADER_BYTES..][..header.sign_bytes as usize];
+    let (mut now, mut count) = (PlaneBits::new(&header), 0);
+    for _ in 0..planes {
+        let before = now.clone();
+        now.read(&before, &mut signs)?;
+        count += (0..rows).map(|row| ones(now.nans.row(row), points)).sum::<u64>();
+    }
+    Ok(count)
+}
+
+/// Returns how many of the first `bits` bits are set.
+fn ones(words: &[u64], bits: usize) -> u64 {
+    let within = |word: usize| match bits.saturating_sub(64 * word) {
+        0 => 0,
+        left if left < 64 => (1 << left) - 1,
+        _ => u64::MAX,
+    };
+    words.iter().enumerate().map(|(at, word)| u64::from((word & within(at)).count_ones())).sum()
+}

@@ -24,7 +24,7 @@ mod sys;
 mod table;
 
 pub use block::{Block, FieldValues};
-pub use decode::MeshBuilder;
+pub use decode::{nan_points, MeshBuilder};
 pub use encode::{Encoder, Surface};
 pub use error::SurfaceError;
 pub use header::{Header, HEADER_BYTES};

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{encoded, inner_open_edges, joined, mesh, Field, Random};
-use ligament_surface::{Block, Encoder, FieldValues, Header, MeshBuilder, SurfaceError, HEADER_BYTES};
+use ligament_surface::{
+    nan_points, Block, Encoder, FieldValues, Header, MeshBuilder, SurfaceError, HEADER_BYTES,
+};
 
 #[test]
 fn cells_with_nan_have_no_triangles_and_nan_is_counted() {
@@ -45,6 +47,29 @@ fn blocks_with_nan_have_the_triangles_of_the_whole() {
         let parts = [field.block([0; 3], [cut + 1, 12, 14]), field.block([cut, 0, 0], field.points)];
         let together = joined(&parts.map(|block| encoded(&block, 0.5)));
         assert!(common::places(&together) == common::places(&mesh(&field.whole(), 0.5)), "seed {seed}");
+    }
+}
+
+#[test]
+fn each_point_that_is_nan_is_counted_by_one_block() {
+    for (seed, order) in [(1, [140, 12, 14]), (2, [12, 140, 14]), (3, [20, 12, 70])] {
+        let mut random = Random(seed);
+        let mut field = Field::noise(order, seed);
+        for _ in 0..200 {
+            let at = random.below(field.values.len() as u64) as usize;
+            field.values[at] = f64::NAN;
+        }
+        let all = field.values.iter().filter(|value| value.is_nan()).count() as u64;
+        let mut counted = 0;
+        for [x, y] in [[0, 0], [0, 1], [1, 0], [1, 1]] {
+            let cut = [order[0] / 2, order[1] / 3];
+            let origin = [x * cut[0], y * cut[1], 0];
+            let end = [[cut[0], order[0]][x as usize], [cut[1], order[1]][y as usize], order[2]];
+            let own = [end[0] - origin[0], end[1] - origin[1], order[2]];
+            let with_layers = [end[0] + 1 - x, end[1] + 1 - y, end[2]];
+            counted += nan_points(&encoded(&field.block(origin, with_layers), 0.5), own).unwrap();
+        }
+        assert_eq!(counted, all);
     }
 }
 

@@ -6,6 +6,7 @@
 use super::{answer, AgentCore};
 use crate::action::{Action, ConnectionId, InstancePhase, TapViewer};
 use ligament_catalogue::{fault, said, Fault};
+use ligament_model::GHOSTS_OUT;
 use ligament_shm::tap::MAX_VALUE_BYTES;
 use ligament_wire::control::{Notice, Tap};
 use ligament_wire::domains::{TapPort, MAX_TEXT};
@@ -120,8 +121,15 @@ impl AgentCore {
             (InstancePhase::Running, Some(to), Some(ports)) if self.ending.is_none() => (to, ports),
             _ => return Err(self.is_over(asked.instance)),
         };
+        let is_block = self.plan.instances[asked.instance.index()].grid.is_some();
+        if is_block && asked.port == GHOSTS_OUT {
+            return Err(fault!(
+                TAP_REFUSED,
+                "\"{GHOSTS_OUT}\" has the ghosts of all fields, packed for the neighbours of \"{name}\"; to \
+                 see a field, let the code publish the field, and look at the port with its name"
+            ));
+        }
         if !ports.contains(&asked.port) {
-            let is_block = self.plan.instances[asked.instance.index()].grid.is_some();
             if is_block && !self.publishers.contains(&rank) {
                 return Err(fault!(
                     TAP_TOO_EARLY,

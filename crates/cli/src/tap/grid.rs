@@ -8,7 +8,7 @@ use ligament_manager::{find_run, format_bytes, RunDirectory, RunRecord};
 use ligament_runtime::client::{
     record_of, GridEvent, GridPicture, GridTap, GridTapRequest, PortOf, DEFAULT_BOX_BYTES,
 };
-use ligament_surface::{Header, Mesh, MeshBuilder};
+use ligament_surface::{nan_points, Header, Mesh, MeshBuilder};
 use ligament_wire::tap::text_of;
 use ligament_wire::times::in_unit;
 use ligament_wire::Value;
@@ -22,7 +22,7 @@ pub(super) struct WholeSurface {
     pub mesh: Mesh,
     /// The least and the greatest value of the field. `None` if no value is a number.
     range: Option<(f64, f64)>,
-    /// Number of values that are no number. A point on a face between blocks counts in each of them.
+    /// Number of values that are no number.
     nan_points: u64,
     bytes: u64,
 }
@@ -216,16 +216,18 @@ fn tell(arguments: &Tap, port: &PortOf, shot: &Shot<'_>) -> Result<(), Fault> {
 fn surface(picture: &GridPicture, place: usize, level: f64) -> Result<WholeSurface, Fault> {
     let mut builder = MeshBuilder::new();
     let mut headers: Vec<Header> = Vec::new();
-    let mut bytes = 0;
-    for one in picture.surfaces(place) {
+    let (mut bytes, mut nans) = (0, 0);
+    for (block, one) in picture.blocks.iter().zip(picture.surfaces(place)) {
         bytes += one.len() as u64;
         headers.push(builder.add(one).map_err(Fault::from)?);
+        // A surface has three axes, as the picture has checked.
+        let own = std::array::from_fn(|axis| block.range.get(axis).map_or(0, |(begin, end)| end - begin));
+        nans += nan_points(one, own).map_err(Fault::from)?;
     }
     let numbers = headers.iter().filter(|header| header.min <= header.max);
     let range = numbers.map(|header| (header.min, header.max));
     let range = range.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
-    let nan_points = headers.iter().map(|header| header.nan_points).sum();
-    Ok(WholeSurface { level, mesh: builder.finish(), range, nan_points, bytes })
+    Ok(WholeSurface { level, mesh: builder.finish(), range, nan_points: nans, bytes })
 }
 
 impl WholeSurface {

@@ -83,6 +83,8 @@ pub(super) struct ChannelMarks {
     marks: VecDeque<(f64, u64)>,
     /// Number of messages that are still to be dropped.
     dropped: u64,
+    /// Number of messages that were dropped, less those that come from a checkpoint.
+    balance: i64,
 }
 
 impl InChannel {
@@ -95,6 +97,11 @@ impl InChannel {
     /// Returns the number of messages that the code has received.
     pub(super) fn received(&self) -> u64 {
         self.position() - self.queue.len() as u64
+    }
+
+    /// Returns the number of messages of this run's sender that the code has received, or that were dropped.
+    pub(super) fn received_of_sender(&self) -> u64 {
+        self.received().saturating_add_signed(self.marks.as_ref().map_or(0, |marks| marks.balance))
     }
 
     fn marks(&mut self) -> &mut ChannelMarks {
@@ -221,6 +228,7 @@ impl<C: Custodian> Endpoint<C> {
         if self.receives[index].drops() {
             let marks = self.receives[index].marks();
             (marks.dropped, marks.offset) = (marks.dropped - 1, marks.offset - 1);
+            marks.balance += 1;
             let held = if message.in_slab() { message.header.body_len() } else { 0 };
             self.return_credit(index, held);
             self.choose_way();
@@ -289,6 +297,7 @@ impl<C: Custodian> Endpoint<C> {
             (message.header, message.place, message.bytes) = (header.into(), BodyPlace::Restored, body);
             let channel = &mut self.receives[index];
             channel.marks().offset += 1;
+            channel.marks().balance -= 1;
             channel.queue.push_back(message);
         }
         self.receives[index].marks().dropped = remainder.dropped;

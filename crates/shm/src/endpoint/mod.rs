@@ -25,7 +25,7 @@ pub use cut::{ChannelRemainder, CutContents, EndedCut, MessageUnderWay};
 pub use notes::{Idle, Needs, Overdrawn};
 pub use remote::{ParkingPlace, RemoteBody};
 pub use send::Loan;
-pub use source::{AsBefore, Contiguous, EmptySource, Source};
+pub use source::{AsBefore, Contiguous, ElementBytes, EmptySource, Filled, Source};
 pub use taps::PortTap;
 
 use crate::area::{ChannelEnd, Ends, Front, Layout};
@@ -470,10 +470,11 @@ impl<C: Custodian> Endpoint<C> {
         self.sends.iter().map(|channel| (channel.id, channel.sequence - channel.marks))
     }
 
-    /// Returns the number of messages that the code has received on each channel, with the channel's number
-    /// in the run. Messages that wait in a queue do not count; the end of a channel counts as a message.
+    /// Returns the number of messages of each channel's sender that the code has received, with the channel's
+    /// number in the run. Messages that wait in a queue do not count. The end of a channel counts as a message,
+    /// and so does one that was dropped because the code had received it before a checkpoint.
     pub fn received_from(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        self.receives.iter().map(|channel| (channel.id, channel.received()))
+        self.receives.iter().map(|channel| (channel.id, channel.received_of_sender()))
     }
 
     /// Marks the endpoint as ended on its status page, and counts it as asleep.

@@ -7,7 +7,7 @@
 use super::arrived::KnownPreamble;
 use super::peers::{InPeer, InRing};
 use super::receive::cost;
-use super::source::AsBefore;
+use super::source::{AsBefore, ElementBytes};
 use super::{Custodian, Endpoint, InChannel, MAX_UNTIMED_COPY_BYTES};
 use crate::area::ChannelEnd;
 use crate::board::FOR_MESSAGES;
@@ -33,7 +33,12 @@ impl<C: Custodian> Endpoint<C> {
     /// Sends an ordinary message on one channel. Returns false, without any change, if the message is not
     /// ordinary.
     #[inline(always)]
-    pub fn send_ordinary(&mut self, index: usize, header: &HeaderWords, body: Option<AsBefore<'_>>) -> bool {
+    pub fn send_ordinary(
+        &mut self,
+        index: usize,
+        header: &HeaderWords,
+        body: Option<AsBefore<&(impl ElementBytes + ?Sized)>>,
+    ) -> bool {
         let held = body.as_ref().map_or(0, |body| body.body_len);
         let channel = &mut self.sends[index];
         let peer = &mut self.out[channel.peer];
@@ -50,7 +55,7 @@ impl<C: Custodian> Endpoint<C> {
                 let alike = pays && number == channel.last_head;
                 let Some(found) = self.pool.for_copy(data.len() as u64).filter(|_| alike) else { return false };
                 // SAFETY: the block has room for `data.len()` bytes, and no receiver has its place yet.
-                unsafe { std::slice::from_raw_parts_mut(found.start, data.len()) }.copy_from_slice(data);
+                data.write_to(unsafe { std::slice::from_raw_parts_mut(found.start, data.len()) });
                 let place = found.place;
                 block = Some(found);
                 header.on(channel.id, channel.sequence, 1, place).placed_as_before()

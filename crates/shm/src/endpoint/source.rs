@@ -34,7 +34,7 @@ pub trait Source {
     fn copy_range(&self, range: Range<u64>, to: &mut [u8]);
     /// Returns the body for the short way, if it is one array whose preamble has a number.
     #[inline]
-    fn as_before(&self) -> Option<AsBefore<'_>> {
+    fn as_before(&self) -> Option<AsBefore<&(impl ElementBytes + ?Sized)>> {
         let data = self.elements().filter(|_| self.number() != 0)?;
         Some(AsBefore { number: self.number(), body_len: self.body_len(), data })
     }
@@ -105,14 +105,35 @@ impl Source for EmptySource {
     fn copy_range(&self, _: Range<u64>, _: &mut [u8]) {}
 }
 
+/// The elements of an array that is sent.
+#[allow(clippy::len_without_is_empty)]
+pub trait ElementBytes {
+    /// Returns their length, bytes.
+    fn len(&self) -> usize;
+    /// Writes them to `memory`, which has their length.
+    fn write_to(&self, memory: &mut [u8]);
+}
+
+impl ElementBytes for [u8] {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn write_to(&self, memory: &mut [u8]) {
+        memory.copy_from_slice(self);
+    }
+}
+
 /// A body with one contiguous array, whose preamble was sent before: the data that an ordinary message needs.
-pub struct AsBefore<'a> {
+pub struct AsBefore<D> {
     /// Number of the preamble, not 0: see `Source::number`.
     pub number: u64,
     /// Length of the whole body, bytes.
     pub body_len: u64,
     /// The elements.
-    pub data: &'a [u8],
+    pub data: D,
 }
 
 /// The most frequent body: one contiguous array.
@@ -180,6 +201,76 @@ impl Source for Contiguous<'_> {
                 to[(from - range.start) as usize..][..piece.len()].copy_from_slice(piece);
             }
         }
+    }
+}
+
+/// A contiguous array whose elements are written straight into the message's block by `fill`, which may be
+/// called more than once.
+pub struct Filled<'a, F> {
+    /// The preamble, as `ligament_wire::array_head` makes it.
+    pub head: &'a [u8],
+    /// Number of the preamble: see `Source::number`.
+    pub number: u64,
+    /// Length of the elements, bytes.
+    pub len: usize,
+    /// Writes the elements to memory of this length.
+    pub fill: F,
+}
+
+impl<F: Fn(&mut [u8])> ElementBytes for Filled<'_, F> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    fn write_to(&self, memory: &mut [u8]) {
+        (self.fill)(memory);
+    }
+}
+
+impl<F: Fn(&mut [u8])> Source for Filled<'_, F> {
+    fn head(&self) -> &[u8] {
+        self.head
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn parts(&self) -> u16 {
+        1
+    }
+
+    fn body_len(&self) -> u64 {
+        align_part(self.head.len() as u64) + self.len as u64
+    }
+
+    fn parts_len(&self) -> u64 {
+        self.len as u64
+    }
+
+    #[inline]
+    fn as_before(&self) -> Option<AsBefore<&(impl ElementBytes + ?Sized)>> {
+        (self.number != 0).then(|| AsBefore { number: self.number, body_len: self.body_len(), data: self })
+    }
+
+    fn write_parts(&self, to: &mut [u8]) {
+        (self.fill)(to);
+    }
+
+    fn write_body(&self, to: &mut [u8]) {
+        let first = align_part(self.head.len() as u64) as usize;
+        to[..self.head.len()].copy_from_slice(self.head);
+        to[self.head.len()..first].fill(0);
+        (self.fill)(&mut to[first..]);
+    }
+
+    /// This is for messages that go in pieces because memory is short.
+    fn copy_range(&self, range: Range<u64>, to: &mut [u8]) {
+        let mut data = vec![0; self.len];
+        (self.fill)(&mut data);
+        Contiguous { head: self.head, number: self.number, data: &data }.copy_range(range, to);
     }
 }
 

@@ -1,0 +1,86 @@
+"""Values of messages and settings, from the types of this face to Ligament's, and back."""
+
+from typing import Any
+
+import ligament
+import numpy as np
+from ymmsl.v0_2 import Settings
+
+from libmuscle.communicator import Message
+from libmuscle.grid import Grid
+
+_new, _ndarray = object.__new__, np.ndarray
+# A value of one of these types is the same on both sides.
+PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, bytearray, np.ndarray})
+
+
+def to_ligament(value: Any) -> Any:
+    """Returns the value that Ligament sends for this one."""
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if isinstance(value, Grid):
+        return ligament.Array(value.array, value.indexes) if value.indexes else value.array
+    if isinstance(value, Settings):
+        return settings_to_ligament(value)
+    if isinstance(value, dict):
+        return {key: to_ligament(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_ligament(item) for item in value]
+    return value
+
+
+def from_ligament(value: Any) -> Any:
+    """Returns the value that a program of MUSCLE 3 expects for one that Ligament has received. An array is a
+    `Grid`."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return Grid(value)
+    if kind in PLAIN:
+        return value
+    if kind is ligament.Array:
+        return Grid(value.array, value.names)
+    if kind is ligament.Settings:
+        return settings_from_ligament(value)
+    if kind is dict:
+        return {key: from_ligament(item) for key, item in value.items()}
+    if kind is list:
+        return [from_ligament(item) for item in value]
+    return value
+
+
+def settings_to_ligament(settings: Settings) -> ligament.Settings:
+    """Returns the same settings in Ligament's type."""
+    return ligament.Settings({str(name): value for name, value in settings.items()})
+
+
+def settings_from_ligament(settings: ligament.Settings | None) -> Settings:
+    """Returns the same settings in yMMSL's type; none at all for None."""
+    return Settings() if settings is None else Settings(settings.as_dict())
+
+
+def message_from_ligament(got: ligament.Message) -> Message:
+    """Returns the message as a program of MUSCLE 3 expects it, without its overlay."""
+    # The constructors would check again what Ligament has checked, and each message would pay for it.
+    message = _new(Message)
+    message.timestamp = got.timestamp
+    message.next_timestamp = got.next_timestamp
+    data = got.data
+    if type(data) is _ndarray:
+        grid = message.data = _new(Grid)
+        grid.array = data
+        grid.indexes = None
+    else:
+        message.data = data if data is None else from_ligament(data)
+    message.settings = None
+    return message
+
+
+def message_to_ligament(message: Message) -> ligament.Message:
+    """Returns the message in Ligament's type."""
+    data, settings = message.data, message.settings
+    if type(data) not in PLAIN:
+        data = to_ligament(data)
+    if settings is None:
+        return ligament.Message(message.timestamp, message.next_timestamp, data)
+    return ligament.Message(message.timestamp, message.next_timestamp, data, settings_to_ligament(settings))

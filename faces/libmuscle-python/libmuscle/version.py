@@ -1,0 +1,3 @@
+"""The version of MUSCLE 3 whose calls this face has."""
+
+__version__ = "0.11.0"

@@ -1,0 +1,65 @@
+"""`run_simulation`: models whose components are Python functions."""
+
+from conftest import FACE, call
+
+START = """
+import os, sys
+import ymmsl
+from libmuscle import Instance, Message
+from libmuscle.runner import run_simulation
+from ymmsl.v0_2 import Configuration
+MODEL = '''
+ymmsl_version: v0.2
+models:
+  small:
+    description: a component
+    components:
+      alone: {description: a component, implementation: code, ports: {}}
+'''
+"""
+RUN = "run_simulation(ymmsl.load_as(Configuration, MODEL), {'code': code, 'unused': None})\n"
+CODE = """
+def code():
+    instance = Instance()
+    while instance.reuse_instance():
+        print("here", os.getcwd())
+"""
+
+
+def test_an_instance_works_and_prints_where_the_script_does(face, tmp_path):
+    done = call(face, "-c", START + CODE + RUN, cwd=tmp_path)
+    assert done.stdout == f"here {tmp_path}\n"
+    left = {path.name for path in tmp_path.iterdir()}
+    assert {"muscle3_manager.log", "performance.sqlite", "muscle3.alone.log"} <= left
+
+
+def test_the_program_of_the_page_runs(face, tmp_path):
+    page = (FACE / "README.md").read_text()
+    program = page.split("```python\n")[1].split("```")[0]
+    assert call(face, "-c", program, cwd=tmp_path).stdout == "u = 0.3487\n"
+
+
+def test_a_model_of_version_1_is_run(face, tmp_path):
+    old = """
+from ymmsl.v0_1 import Component, Configuration as Old, Model, Ports
+run_simulation(Old(Model('small', [Component('alone', 'code', None, Ports())], [])), {'code': code})
+"""
+    assert "here" in call(face, "-c", START + CODE + old, cwd=tmp_path).stdout
+
+
+def test_a_missing_implementation_is_a_value_error(face, tmp_path):
+    program = START + "run_simulation(ymmsl.load_as(Configuration, MODEL), {'other': print})\n"
+    assert 'ValueError: the model names the implementation "code"' in call(
+        face, "-c", program, cwd=tmp_path, status=1).stderr
+
+
+def test_an_exception_fails_the_run_with_its_text(face, tmp_path):
+    code = "\ndef code():\n    one = Instance()\n    one.reuse_instance()\n    raise OSError('it is wet')\n"
+    run = f"try:\n    {RUN}except RuntimeError as error:\n    print('RuntimeError', error)\n"
+    assert "RuntimeError" in (done := call(face, "-c", START + code + run, cwd=tmp_path)).stdout
+    assert "it is wet" in done.stdout
+
+
+def test_the_calls_of_checkpoints_need_their_flag(face, tmp_path):
+    code = "\ndef code():\n    one = Instance()\n    one.reuse_instance()\n    one.should_save_snapshot(0.0)\n"
+    assert "USES_CHECKPOINT_API" in call(face, "-c", START + code + RUN, cwd=tmp_path, status=1).stderr
