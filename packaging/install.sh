@@ -112,7 +112,7 @@ if [ $command = yes ]; then
     # The pages have the same places as in the sources, so that links between them hold; `ligament explain`
     # names them.
     pages=$prefix/share/doc/ligament
-    (cd "$root" && find README.md docs bindings examples schemas -type f \
+    (cd "$root" && find README.md docs bindings faces examples schemas -type f \
         \( -path 'docs/*.md' -o -path 'docs/*.svg' -o -name README.md -o -path 'examples/*.png' \
            -o -path 'examples/*.svg' -o -path 'schemas/*' \) \
         ! -path '*/build/*' ! -path '*/.venv/*' -print) | while read -r page; do

@@ -88,7 +88,8 @@ def micro():
 
 def stateless():
     """A micro model that keeps nothing."""
-    instance = Instance({Operator.F_INIT: ["in"], Operator.O_F: ["out"]}, InstanceFlags.KEEPS_NO_STATE_FOR_NEXT_USE)
+    ports = {Operator.F_INIT: ["in"], Operator.O_F: ["out"]}
+    instance = Instance(ports, InstanceFlags.KEEPS_NO_STATE_FOR_NEXT_USE)
     while instance.reuse_instance():
         message = instance.receive("in")
         instance.send("out", Message(message.timestamp, None, message.data * 0.3 + 0.1))

@@ -57,7 +57,10 @@ settings:
 
 
 def implementations(*names):
-    lines = [f"  {name}: {{executable: {sys.executable}, args: [{HERE / 'codes.py'}, {name}]}}" for name in names]
+    def line(name):
+        return f"  {name}: {{executable: {sys.executable}, args: [{HERE / 'codes.py'}, {name}]}}"
+
+    lines = [line(name) for name in names]
     return "programs:\n" + "\n".join(lines) + "\n"
 
 
@@ -112,8 +115,8 @@ def start(tmp_path):
         command = shutil.which("ligament", path=f"{ROOT / 'target/release'}:{os.environ['PATH']}")
         done = subprocess.run(
             [command, "run", *map(str, files), "--run-dir", str(directory), *arguments], cwd=tmp_path,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit,
-            env=None if env is None else {**os.environ, **env})
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=limit, env=None if env is None else {**os.environ, **env})
         return Run(done, directory)
 
     return start

@@ -41,7 +41,8 @@ ligament: {{checkpoints: {{keep: 10}}}}
     place = tmp_path / "small"
     place.mkdir()
     command = shutil.which("ligament", path=f"{ROOT / 'target/release'}:{os.environ['PATH']}")
-    script = f"mount -t tmpfs -o size=12m none {place} && {command} run {tmp_path}/model.ymmsl --run-dir {place}/run; " \
+    run = f"{command} run {tmp_path}/model.ymmsl --run-dir {place}/run"
+    script = f"mount -t tmpfs -o size=12m none {place} && {run}; " \
              f"echo status $?; cp -r {place}/run {tmp_path}/kept"
     done = subprocess.run(["unshare", "-Urm", "sh", "-c", script], capture_output=True, text=True, timeout=120,
                           check=False)

@@ -343,8 +343,8 @@ impl Instance {
         self.detached(py, &Call("should_init"), Core::should_init)
     }
 
-    /// True if the code must save its state now. To be called once in each step, after the step's messages, with
-    /// the model time in s.
+    /// True if the code must save its state now. To be called once in each step, after the step's messages,
+    /// with the model time in s.
     fn should_save_snapshot(&self, py: Python<'_>, time: f64) -> PyResult<bool> {
         self.detached(py, &Call("should_save_snapshot"), |core| core.should_save_snapshot(time))
     }

@@ -2,7 +2,7 @@
 
 use ligament_catalogue::Code;
 use ligament_model::{
-    nearest, Configuration, FlatComponent, FlatModel, Identifier, Operator, Problem, Reference, ReferencePart,
+    nearest, Configuration, FlatComponent, FlatModel, Identifier, Problem, Reference, ReferencePart,
     SettingValue, ShippedComponent, ShippedSetting,
 };
 
@@ -17,16 +17,18 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
     }
 }
 
-/// Checks the ports of a shipped component that takes ports of any name. Such a component may only receive at
-/// `F_INIT` and send at `O_F`.
+/// Checks the ports of a shipped component that takes ports of any name. Such a component has one operator at
+/// which it receives, and one at which it sends.
 fn check_ports(component: &FlatComponent, shipped: &ShippedComponent, problems: &mut Vec<Problem>) {
+    let (receiving, sending) = shipped.free_operators();
     for port in component.ports.values().filter(|_| shipped.ports.is_empty()) {
-        if !matches!(port.operator, Operator::FInit | Operator::OF) || !port.timeline.is_empty() {
+        if ![receiving, sending].contains(&port.operator) || !port.timeline.is_empty() {
             problems.push(Problem::error(
                 Code::PORT_DIFFERS,
                 &port.at,
                 format!(
-                    "the port \"{}\" of \"{}\" is one of {}, and {} receives at F_INIT and sends at O_F",
+                    "the port \"{}\" of \"{}\" is one of {}, and {} receives at {receiving} and sends at \
+                     {sending}",
                     port.name, component.name, port.operator, shipped.name
                 ),
                 "declare it so, or leave the ports out",

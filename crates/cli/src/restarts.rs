@@ -59,8 +59,8 @@ impl Restarts {
 
     /// Returns the run that follows a run that has ended. Returns `None` if none is to follow.
     ///
-    /// If two runs end in the same way without a later checkpoint between, the state itself may be what makes them
-    /// fail. The next run then goes on from one checkpoint earlier, once.
+    /// If two runs end in the same way without a later checkpoint between, the state itself may be what makes
+    /// them fail. The next run then goes on from one checkpoint earlier, once.
     pub fn next(&mut self, result: &RunResult) -> Option<Restart> {
         let record = &result.record;
         if self.made >= self.allowed || !may_go_on(record) {

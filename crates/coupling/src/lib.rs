@@ -4,9 +4,11 @@
 //!
 //! `process` runs each instance as the component that the model names. `sources`, `sinks` and `mappers` are
 //! these components. `files` reads and writes file formats, `tables` reads and writes rows of text, and
-//! `values` converts single values. `mapping` computes the weights between meshes.
+//! `values` converts single values. `mapping` computes the weights between meshes. `implicit` lets components
+//! repeat a window of time until they agree.
 
 mod files;
+mod implicit;
 mod mappers;
 pub mod mapping;
 mod numbers;

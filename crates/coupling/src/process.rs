@@ -1,6 +1,7 @@
 //! The process that runs all shipped components of a run. Each instance is a light component. A setting of
 //! the instance names its shipped component.
 
+use crate::implicit::Implicit;
 use crate::sinks::SinkSubmodel;
 use crate::sources::SourceSubmodel;
 use crate::{mappers, settings, sinks, sources};
@@ -17,8 +18,8 @@ pub fn run_shipped() -> Result<(), Fault> {
         .map_err(|error| Fault::heard(error.to_string(), error.code()))
 }
 
-/// Takes the place of an instance that had ended at the checkpoint from which the run resumes. It has nothing to
-/// do, and its program would find no state.
+/// Takes the place of an instance that had ended at the checkpoint from which the run resumes. It has nothing
+/// to do, and its program would find no state.
 ///
 /// # Errors
 /// As `run_shipped`.
@@ -54,6 +55,7 @@ fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {
         "ligament.mappers.difference" => Box::new(MapperSubmodel::of(mappers::Difference)),
         "ligament.mappers.regrid" => Box::new(MapperSubmodel::of(mappers::Regrid::new(instance)?)),
         "ligament.mappers.mesh" => Box::new(MapperSubmodel::of(mappers::Mesh::new(instance)?)),
+        "ligament.mappers.implicit" => Box::new(Implicit::new(instance)?),
         other => {
             let fault = fault!(
                 SHIPPED_SETTING_WRONG,

@@ -53,6 +53,8 @@ getters! {
     numbers: FloatList -> Vec<f64>;
     /// Returns lists of numbers, if they are set.
     rows: FloatListList -> Vec<Vec<f64>>;
+    /// Returns a whole number, if it is set.
+    whole_number: Int -> i64;
     /// Returns whole numbers, if they are set.
     whole_numbers: IntList -> Vec<i64>;
 }

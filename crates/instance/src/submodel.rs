@@ -16,6 +16,11 @@ pub trait Submodel {
     fn solve(&mut self, instance: &mut Instance) -> Result<(), Error>;
     /// `O_F`: sends the final state.
     fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error>;
+    /// Returns true if the next `solve` receives on this port. A light component waits only for the messages
+    /// of such ports. The default is all ports of `S`.
+    fn awaits(&self, _port: &str) -> bool {
+        true
+    }
     /// Closes the files that the submodel has written. Called after the last pass, unless an error ends the
     /// instance. An error of this function ends the run. The default does nothing.
     fn finish(&mut self, _instance: &mut Instance) -> Result<(), Error> {
@@ -42,6 +47,10 @@ impl<S: Submodel + ?Sized> Submodel for Box<S> {
 
     fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error> {
         (**self).observe_final(instance)
+    }
+
+    fn awaits(&self, port: &str) -> bool {
+        (**self).awaits(port)
     }
 
     fn finish(&mut self, instance: &mut Instance) -> Result<(), Error> {

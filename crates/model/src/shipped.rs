@@ -20,8 +20,8 @@ use std::sync::LazyLock;
 pub struct ShippedComponent {
     /// Its name in a model, such as `ligament.mappers.gather`.
     pub name: &'static str,
-    /// The ports; empty if the component accepts any ports that conduits name: receiving ones are then of
-    /// F_INIT, and sending ones of O_F.
+    /// The ports; empty if the component accepts any ports that conduits name. `free_operators` then gives
+    /// their operators.
     pub ports: &'static [(&'static str, Operator)],
     pub settings: &'static [ShippedSetting],
     /// True if Python runs the component, in one process with all others of this kind, and not the command
@@ -52,6 +52,7 @@ const fn word(name: &'static str, words: &'static [&'static str]) -> ShippedSett
 }
 
 const PYTHON_MAPPER: &str = "ligament.mappers.python";
+const IMPLICIT: &str = "ligament.mappers.implicit";
 /// The beginning of all names of shipped components.
 const PREFIX: &str = "ligament.";
 /// Name of the setting that names the shipped component that an instance is.
@@ -63,7 +64,7 @@ const ONE_TO_ONE: &[(&str, Operator)] = &[("in", Operator::FInit), ("out", Opera
 const TWO_TO_ONE: &[(&str, Operator)] =
     &[("a", Operator::FInit), ("b", Operator::FInit), ("out", Operator::OF)];
 
-use SettingType::{Bool, Float, FloatList, FloatListList, IntList, Str};
+use SettingType::{Bool, Float, FloatList, FloatListList, Int, IntList, Str};
 
 /// All shipped components.
 pub const SHIPPED: &[ShippedComponent] = &[
@@ -278,6 +279,36 @@ pub const SHIPPED: &[ShippedComponent] = &[
         ],
         in_python: false,
     },
+    ShippedComponent {
+        name: IMPLICIT,
+        ports: &[],
+        settings: &[
+            needs("window", Float),
+            needs("until", Float),
+            may("begin", Float),
+            word("scheme", &["parallel-implicit", "serial-implicit", "parallel-explicit", "serial-explicit"]),
+            may("first", Str),
+            may("absolute_limit", Float),
+            may("relative_limit", Float),
+            may("residual_relative_limit", Float),
+            may("limits", Str),
+            may("min_iterations", Int),
+            may("max_iterations", Int),
+            word("no_convergence", &["end", "warn"]),
+            word("acceleration", &["iqn-ils", "iqn-imvj", "aitken", "constant", "none"]),
+            may("accelerated_by", Str),
+            may("relaxation", Float),
+            word("filter", &["qr2", "qr1", "none"]),
+            may("filter_limit", Float),
+            word("scaling", &["residual-sum", "residual", "value", "none"]),
+            may("max_columns", Int),
+            may("reused_windows", Int),
+            may("restart_windows", Int),
+            may("table", Str),
+            may("plot", Str),
+        ],
+        in_python: false,
+    },
 ];
 
 /// Returns the shipped component of this name.
@@ -301,6 +332,16 @@ impl ShippedComponent {
             &PYTHONS
         } else {
             &OURS
+        }
+    }
+
+    /// Returns the operators of the ports that conduits name, if the table lists no ports: that of the ports
+    /// that receive, and that of those that send.
+    pub fn free_operators(&self) -> (Operator, Operator) {
+        if self.name == IMPLICIT {
+            (Operator::S, Operator::OI)
+        } else {
+            (Operator::FInit, Operator::OF)
         }
     }
 

@@ -4,6 +4,7 @@ use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{Component, Conduit, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT};
 use crate::identity::{parts_to_string, Identifier, Reference, ReferencePart};
 use crate::problem::{nearest, At, Problem};
+use crate::shipped::ShippedComponent;
 use ligament_catalogue::Code;
 use std::borrow::Cow;
 use std::collections::hash_map::{Entry, HashMap};
@@ -42,10 +43,16 @@ pub fn component_ports<'a>(config: &'a Configuration, model: &'a Model) -> Vec<C
             // A shipped component has the ports that conduits name.
             let program =
                 model.components[i].implementation.as_ref().and_then(|name| config.programs.get(name));
-            let inferred = program.is_none_or(|program| program.shipped().is_none());
+            let shipped = program.and_then(|program| program.shipped());
+            let inferred = shipped.is_none();
             if operator == Operator::FInit && is_implicit_port(port) {
                 continue;
             }
+            let operator = match (shipped.map(ShippedComponent::free_operators), operator.receives()) {
+                (Some((receiving, _)), true) => receiving,
+                (Some((_, sending)), false) => sending,
+                (None, _) => operator,
+            };
             all[i].to_mut().entry(port.clone()).or_insert_with(|| Port {
                 name: port.clone(),
                 operator,

@@ -381,6 +381,23 @@ codes! {
         "A file cannot be written; the text has the system's reason. What a sink had written until then is in \
          the file with `.part` at the end of its name. A file has its final name only if all of it is there";
 
+    NO_AGREEMENT "no-agreement":
+        "The components of an implicit coupling did not come within the limits in `max_iterations` iterations \
+         of a window. A shorter window, a smaller `relaxation` or another `acceleration` may help; \
+         `no_convergence: warn` goes on with a warning ([Implicit \
+         coupling](../guides/implicit-coupling.md))";
+
+    NOT_FINITE "not-finite":
+        "A value of an implicit coupling is NaN or infinite, so nothing can be computed with it: a component \
+         has diverged, or its limits and window let the iterations diverge. The message says which data, \
+         window and iteration ([Implicit coupling](../guides/implicit-coupling.md))";
+
+    WRONG_WINDOW "wrong-window":
+        "A component of an implicit coupling computed to another time than the end of the window. The message \
+         that it receives has the window's beginning as its timestamp, and the window's end as the next one; \
+         it sends its values with the end as the timestamp ([Implicit \
+         coupling](../guides/implicit-coupling.md))";
+
     MALFORMED_SOURCE "malformed-source":
         "The file of a source is not what it should be at the place that the message names. Holes in tables \
          can be gone over with the setting `holes` ([Shipped components](shipped.md#ligamentsourcescsv))";
@@ -410,13 +427,13 @@ codes! {
     CHECKPOINTS, "Checkpoints":
 
     CHECKPOINT_CALLS "checkpoint-calls":
-        "The calls for checkpoints have an order: `resuming`, `load_snapshot`, `should_init` once in each pass, \
-         `save_snapshot` after each `should_save_snapshot` that is true, and the same at the end of a pass \
+        "The calls for checkpoints have an order: `resuming`, `load_snapshot`, `should_init` once in each \
+         pass, `save_snapshot` after each `should_save_snapshot` that is true, and the same at the end of a pass \
          ([Checkpoints](../guides/checkpoints.md))";
 
     CHECKPOINT_FLAGS "checkpoint-flags":
-        "The model asks for checkpoints, and the code does not say what it keeps from one pass to the next. Give \
-         the instance one of the flags `USES_CHECKPOINT_API`, `KEEPS_NO_STATE_FOR_NEXT_USE` and \
+        "The model asks for checkpoints, and the code does not say what it keeps from one pass to the next. \
+         Give the instance one of the flags `USES_CHECKPOINT_API`, `KEEPS_NO_STATE_FOR_NEXT_USE` and \
          `STATE_NOT_REQUIRED_FOR_NEXT_USE` ([Checkpoints](../guides/checkpoints.md))";
 
     CHECKPOINT_MISSING "checkpoint-missing":
@@ -430,8 +447,8 @@ codes! {
         "The instance has something that checkpoints cannot save yet; the text names it";
 
     CHECKPOINT_UNWRITABLE "checkpoint-unwritable":
-        "A file of a checkpoint cannot be written, most often because the disk is full. The run goes on, and the \
-         checkpoint before stays";
+        "A file of a checkpoint cannot be written, most often because the disk is full. The run goes on, and \
+         the checkpoint before stays";
 }
 
 codes! {

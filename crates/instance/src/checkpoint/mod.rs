@@ -240,8 +240,8 @@ impl Instance {
         }
     }
 
-    /// Returns true if no checkpoint is asked for and `should_save_snapshot` is the next call, so that its result
-    /// is false. The call takes some nanoseconds.
+    /// Returns true if no checkpoint is asked for and `should_save_snapshot` is the next call, so that its
+    /// result is false. The call takes some nanoseconds.
     #[inline]
     pub fn saves_nothing(&self, time: f64) -> bool {
         self.checkpoints.is_none() && self.loop_step == LoopStep::Pass && time.is_finite() && self.is_alive()
@@ -265,9 +265,9 @@ impl Instance {
     }
 
     /// Returns a directory in which the code, and all of its ranks, may keep files of their own beside the
-    /// message of a checkpoint. It is called between `should_save_snapshot` (or the final one) and the save, and
-    /// gives a directory that exists; or between `resuming` and `should_init`, and gives the directory of the
-    /// checkpoint from which the run resumes. The files are kept and removed with their checkpoint.
+    /// message of a checkpoint. It is called between `should_save_snapshot` (or the final one) and the save,
+    /// and gives a directory that exists; or between `resuming` and `should_init`, and gives the directory of
+    /// the checkpoint from which the run resumes. The files are kept and removed with their checkpoint.
     ///
     /// # Errors
     /// `Usage` outside of these calls; `System` if the directory cannot be made.
@@ -279,7 +279,8 @@ impl Instance {
         };
         match self.loop_step {
             LoopStep::Save | LoopStep::SaveFinal => {
-                let directory = state.path(&moment_directory(due.unwrap_or(f64::INFINITY))).with_extension(FILES_SUFFIX);
+                let file = state.path(&moment_directory(due.unwrap_or(f64::INFINITY)));
+                let directory = file.with_extension(FILES_SUFFIX);
                 let made = std::fs::create_dir_all(&directory).map(|()| directory.clone());
                 made.map_err(|error| {
                     let at = directory.display();
@@ -292,8 +293,8 @@ impl Instance {
                 Ok(file.with_extension(FILES_SUFFIX))
             }
             _ => Err(wrong_call(
-                "snapshot_directory: call it between should_save_snapshot and save_snapshot, or between resuming \
-                 and should_init of a run that resumes"
+                "snapshot_directory: call it between should_save_snapshot and save_snapshot, or between \
+                 resuming and should_init of a run that resumes"
                     .into(),
             )),
         }

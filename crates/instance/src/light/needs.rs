@@ -27,11 +27,12 @@ enum SlotContent {
 
 impl Instance {
     /// Returns the first channel, from `cursor` on, on which a message for a function of this operator is
-    /// missing. Returns `None` if all messages have arrived, or if a message on an `F_INIT` port can no
-    /// longer arrive.
+    /// missing. Ports for which `awaited` returns false are passed over. Returns `None` if all messages have
+    /// arrived, or if a message on an `F_INIT` port can no longer arrive.
     pub(super) fn missing(
         &mut self,
         operator: Operator,
+        awaited: impl Fn(&str) -> bool,
         cursor: &mut PortCursor,
     ) -> Result<Option<usize>, Error> {
         if operator == Operator::FInit && self.timing.is_some() {
@@ -46,7 +47,8 @@ impl Instance {
                 next => Some(next - 1).filter(|&port| &*self.table.ports[port].name != SETTINGS_PORT),
             };
             let due = port.map(|port| &self.table.ports[port]);
-            let due = due.filter(|port| port.operator == operator && port.is_connected());
+            let due =
+                due.filter(|port| port.operator == operator && port.is_connected() && awaited(&port.name));
             let (Some(port), Some(slots)) = (port, due.map(|port| port.slots_due())) else {
                 *cursor = PortCursor { port: cursor.port + 1, slot: 0 };
                 continue;

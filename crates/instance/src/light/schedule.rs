@@ -193,11 +193,12 @@ impl<S: Submodel> ScheduledInstance<S> {
         if self.instance.is_over() {
             return Ok(None);
         }
-        let operator = match self.stage {
-            NextCall::Start => Operator::FInit,
-            NextCall::Step => Operator::S,
+        let ScheduledInstance { submodel, instance, stage, cursor } = self;
+        let missing = match stage {
+            NextCall::Start => instance.missing(Operator::FInit, |_| true, cursor)?,
+            NextCall::Step => instance.missing(Operator::S, |port| submodel.awaits(port), cursor)?,
         };
-        Ok(self.instance.missing(operator, &mut self.cursor)?.map(MissingItem::Message))
+        Ok(missing.map(MissingItem::Message))
     }
 
     /// Calls the next functions, up to the one that must wait for messages again. Returns true if the

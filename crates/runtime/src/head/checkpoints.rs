@@ -103,8 +103,8 @@ fn examine(plan: &RunPlan, resume: &BTreeMap<String, String>) -> Result<BTreeSet
             if (known.run.as_str(), known.moment) != (info.run.as_str(), info.moment) {
                 return Err(fault!(
                     CHECKPOINT_UNREADABLE,
-                    "resume: the file {} is of the checkpoint of {} at {}, and that of {} is of {} at {}; all files \
-                     must be of one checkpoint",
+                    "resume: the file {} is of the checkpoint of {} at {}, and that of {} is of {} at {}; all \
+                     files must be of one checkpoint",
                     file.display(),
                     info.run,
                     info.moment.0,

@@ -1,0 +1,197 @@
+//! Whose turn it is: the state machine of windows, iterations and stages. It computes nothing and does no I/O.
+
+use ligament_wire::times::{after_steps, TimeSeries};
+
+/// The windows of time, s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Windows {
+    begin: f64,
+    length: f64,
+    until: f64,
+    /// Number of windows; the last one may be shorter.
+    pub count: u64,
+}
+
+/// Maximum number of windows.
+const MAX_WINDOWS: f64 = 1e15;
+
+impl Windows {
+    /// Divides the time from `begin` to `until`. `None` if there is no window, or if they are too many.
+    pub fn new(begin: f64, length: f64, until: f64) -> Option<Windows> {
+        let parts = (until - begin) / length;
+        let usable = length > 0.0 && parts > 0.0 && parts < MAX_WINDOWS && begin + length > begin;
+        if !usable || until - length == until {
+            return None;
+        }
+        let whole = parts.round().max(1.0);
+        let last = after_steps(begin, length, whole as u64);
+        let fits = TimeSeries::of_step(length).is_same(last, until);
+        let count = if fits { whole } else { parts.ceil() };
+        Some(Windows { begin, length, until, count: count as u64 })
+    }
+
+    /// Returns the length of the last window if it is shorter than the others.
+    pub fn short_window(&self) -> Option<f64> {
+        let (begin, end) = self.bounds(self.count - 1);
+        let full = after_steps(self.begin, self.length, self.count);
+        (!TimeSeries::of_step(self.length).is_same(full, self.until)).then_some(end - begin)
+    }
+
+    /// Returns begin and end of a window, which are counted from 0.
+    pub fn bounds(&self, window: u64) -> (f64, f64) {
+        let end = if window + 1 >= self.count {
+            self.until
+        } else {
+            after_steps(self.begin, self.length, window + 1)
+        };
+        (after_steps(self.begin, self.length, window), end)
+    }
+
+    /// Returns true if two times are the same, for windows of this length.
+    pub fn is_same(&self, one: f64, other: f64) -> bool {
+        TimeSeries::of_step(self.length).is_same(one, other)
+    }
+}
+
+/// The data that are received together: those of all components, or of the first, or of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    All,
+    First,
+    Others,
+}
+
+impl Stage {
+    /// Returns true if data belong to the stage. `from_first` says that they are the first component's.
+    pub fn has(self, from_first: bool) -> bool {
+        match self {
+            Stage::All => true,
+            Stage::First => from_first,
+            Stage::Others => !from_first,
+        }
+    }
+}
+
+/// The next thing that the component does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Receives the values at the begin of the first window from all.
+    Initial,
+    /// Sends to the components of a stage, and then receives from them.
+    Compute(Stage),
+    /// Sends the last values to all, and ends.
+    Last,
+}
+
+/// The windows, and the place in them.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    pub windows: Windows,
+    /// True if the first component computes before the others.
+    serial: bool,
+    pub window: u64,
+    /// Number of this iteration within the window, from 1 on.
+    pub iteration: u64,
+    pub turn: Turn,
+}
+
+impl Schedule {
+    pub fn new(windows: Windows, serial: bool) -> Schedule {
+        Schedule { windows, serial, window: 0, iteration: 1, turn: Turn::Initial }
+    }
+
+    /// Returns the stage with which each iteration begins.
+    fn first_stage(&self) -> Stage {
+        if self.serial {
+            Stage::First
+        } else {
+            Stage::All
+        }
+    }
+
+    /// Notes that the values of this turn have come. Returns true if they end an iteration: `repeat` or
+    /// `accept` must follow.
+    pub fn handle_values(&mut self) -> bool {
+        match self.turn {
+            Turn::Initial => self.turn = Turn::Compute(self.first_stage()),
+            Turn::Compute(Stage::First) => self.turn = Turn::Compute(Stage::Others),
+            Turn::Compute(_) => return true,
+            Turn::Last => {}
+        }
+        false
+    }
+
+    /// Begins the window again.
+    pub fn repeat(&mut self) {
+        self.iteration += 1;
+        self.turn = Turn::Compute(self.first_stage());
+    }
+
+    /// Ends the window. Begins the next one, or the last turn.
+    pub fn accept(&mut self) {
+        self.window += 1;
+        self.iteration = 1;
+        self.turn =
+            if self.window < self.windows.count { Turn::Compute(self.first_stage()) } else { Turn::Last };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_end_at_decimal_times_and_the_last_may_be_short() {
+        let windows = Windows::new(0.0, 0.1, 1.0).unwrap();
+        assert_eq!((windows.count, windows.short_window()), (10, None));
+        assert_eq!(windows.bounds(2), (0.2, 0.3));
+        assert_eq!(windows.bounds(9), (0.9, 1.0));
+        let windows = Windows::new(2.0, 0.3, 3.0).unwrap();
+        assert_eq!((windows.count, windows.bounds(3).1), (4, 3.0));
+        assert!((windows.short_window().unwrap() - 0.1).abs() < 1e-12);
+        let one = Windows::new(0.0, 2.0, 1.0).unwrap();
+        assert_eq!((one.count, one.bounds(0), one.short_window()), (1, (0.0, 1.0), Some(1.0)));
+        for (begin, length, until) in [
+            (0.0, 0.0, 1.0),
+            (0.0, -1.0, 1.0),
+            (1.0, 1.0, 1.0),
+            (2.0, 1.0, 1.0),
+            (0.0, f64::NAN, 1.0),
+            (0.0, 1.0, f64::INFINITY),
+            (1e17, 1.0, 2e17),
+            (0.0, 1e-20, 1.0),
+        ] {
+            assert_eq!(Windows::new(begin, length, until), None, "{begin} {length} {until}");
+        }
+    }
+
+    #[test]
+    fn a_parallel_window_is_repeated_until_it_is_accepted() {
+        let mut schedule = Schedule::new(Windows::new(0.0, 1.0, 2.0).unwrap(), false);
+        assert!(!schedule.handle_values());
+        assert_eq!(schedule.turn, Turn::Compute(Stage::All));
+        assert!(schedule.handle_values());
+        schedule.repeat();
+        assert_eq!((schedule.window, schedule.iteration), (0, 2));
+        assert!(schedule.handle_values());
+        schedule.accept();
+        assert_eq!((schedule.window, schedule.iteration), (1, 1));
+        assert!(schedule.handle_values());
+        schedule.accept();
+        assert_eq!(schedule.turn, Turn::Last);
+    }
+
+    #[test]
+    fn in_a_serial_window_the_first_component_computes_before_the_others() {
+        let mut schedule = Schedule::new(Windows::new(0.0, 1.0, 1.0).unwrap(), true);
+        assert!(!schedule.handle_values());
+        for _ in 0..3 {
+            assert_eq!(schedule.turn, Turn::Compute(Stage::First));
+            assert!(!schedule.handle_values());
+            assert_eq!(schedule.turn, Turn::Compute(Stage::Others));
+            assert!(schedule.handle_values());
+            schedule.repeat();
+        }
+        assert!(Stage::First.has(true) && !Stage::First.has(false) && Stage::Others.has(false));
+    }
+}

@@ -1,0 +1,26 @@
+// Three programs in a row: relay ROLE PORT. The middle one passes on what comes over two streams each way.
+
+#include "peer.hpp"
+
+int main(int, char **argv) {
+    const std::string role = argv[1];
+    const int port = std::atoi(argv[2]);
+    std::string hosts[4] = {"localhost", "localhost", "localhost", "localhost"};
+    int ports[4] = {port, port + 1, port + 2, port + 3};
+    int ones[] = {0, 1}, others[] = {2, 3};
+    if (role == "middle") {
+        HOLDS(MPW_Init(hosts, ports, 4) == 0);
+        MPW_Relay(ones, others, 2);
+        MPW_Finalize();
+        return 0;
+    }
+    HOLDS(MPW_Init(hosts, role == "left" ? ports : ports + 2, 2) == 0);
+    for (const long long length : {3ll, 1000000ll}) {
+        Pattern own(static_cast<std::size_t>(length), role == "left"),
+            theirs(own.bytes.size(), role != "left");
+        std::vector<char> came(own.bytes.size());
+        HOLDS(MPW_SendRecv(own.data(), length, came.data(), length, ones, 2) == 0);
+        HOLDS(same(came, theirs));
+    }
+    HOLDS(MPW_Finalize() == 1);
+}

@@ -1,0 +1,91 @@
+"""Makes a model of a configuration: `precice-to-ligament precice-config.xml --program 'NAME=COMMAND' …`."""
+
+import argparse
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from ligament import Operator
+
+from .configuration import identifier, read
+from .errors import Error
+from .participant import ports
+
+COUPLING = "coupling"
+
+
+def conduits(configuration):
+    """The conduits of a model: receivers by sender."""
+    found = {}
+
+    def join(sender, receiver):
+        found.setdefault(sender, [])
+        if receiver not in found[sender]:
+            found[sender].append(receiver)
+
+    for name, role in configuration.roles.items():
+        for mesh, provider in role.received.items():
+            port = f"mesh_{identifier(mesh)}"
+            join(f"{identifier(provider)}.{port}", f"{identifier(name)}.{port}")
+    for one in configuration.exchanges:
+        key, sender, receiver = configuration.key(one), identifier(one.sender), identifier(one.receiver)
+        join(f"{sender}.write_{key}", f"{COUPLING}.{key}_in")
+        join(f"{COUPLING}.{key}_out", f"{receiver}.read_{key}")
+        join(f"{sender}.initial_{key}", f"{receiver}.initial_{key}")
+    return found
+
+
+def model(configuration, programs):
+    """The text of a model. `programs` has a command for each participant."""
+    for name in programs:
+        if name not in configuration.roles:
+            raise Error(f"--program names \"{name}\"; the participants are {', '.join(configuration.roles)}")
+    missing = [name for name in configuration.roles if not programs.get(name, "").strip()]
+    if missing:
+        raise Error(f"say how {' and '.join(missing)} are started: --program '{missing[0]}=python3 solver.py'")
+    lines = ["ymmsl_version: v0.2", "models:", "  coupled:", "    components:"]
+    for name in configuration.roles:
+        by_operator = ports(configuration, name)
+        sending, receiving = (" ".join(by_operator[one]) for one in (Operator.O_I, Operator.S))
+        lines += [f"      {identifier(name)}:", f"        implementation: {identifier(name)}",
+                  f"        ports: {{o_i: {json.dumps(sending)}, s: {json.dumps(receiving)}}}"]
+    lines += [f"      {COUPLING}: {{implementation: ligament.mappers.implicit}}", "    conduits:"]
+    for sender, receivers in conduits(configuration).items():
+        lines += [f"      {sender}:", *(f"      - {receiver}" for receiver in receivers)]
+    lines += ["programs:"]
+    for name in configuration.roles:
+        executable, *arguments = shlex.split(programs[name])
+        lines += [f"  {identifier(name)}:", f"    executable: {json.dumps(executable)}",
+                  f"    args: {json.dumps(arguments)}"]
+    lines += ["settings:", f"  precice_config: {json.dumps(str(configuration.path.resolve()))}"]
+    lines += [f"  {COUPLING}.{name}: {json.dumps(value)}" for name, value in configuration.settings.items()]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments=None):
+    """The command. Returns its exit status."""
+    parser = argparse.ArgumentParser(prog="precice-to-ligament", description=__doc__)
+    parser.add_argument("configuration", type=Path)
+    parser.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND",
+                        help="the command that starts a participant; once for each")
+    parser.add_argument("-o", "--output", type=Path, help="the model file; standard output unless said")
+    options = parser.parse_args(arguments)
+    try:
+        configuration = read(options.configuration)
+        programs = dict(one.partition("=")[::2] for one in options.program)
+        text = model(configuration, programs)
+        if options.output:
+            options.output.write_text(text)
+        else:
+            sys.stdout.write(text)
+    except (Error, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    for warning in configuration.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,357 @@
+"""`Participant`: the calls of preCICE 3, over an instance of Ligament and `ligament.mappers.implicit`."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ligament import Instance, Message, Operator, RegistrationError
+
+from . import configuration as configurations
+from .configuration import identifier
+from .errors import Error
+from .mapping import NearestNeighbour
+
+# The part of a window by which a time step may miss the window's end.
+SLACK = 1e-9
+
+
+def ports(configuration, name):
+    """The ports of a participant by operator: meshes, initial values, and the values of each iteration."""
+    sending, receiving = [], []
+    for other, role in configuration.roles.items():
+        for mesh, provider in role.received.items():
+            if other == name:
+                receiving.append(f"mesh_{identifier(mesh)}")
+            elif provider == name:
+                sending.append(f"mesh_{identifier(mesh)}")
+    for one in configuration.exchanges:
+        key = configuration.key(one)
+        if one.sender == name:
+            sending += [f"initial_{key}", f"write_{key}"]
+        if one.receiver == name:
+            receiving += [f"initial_{key}", f"read_{key}"]
+    return {Operator.O_I: list(dict.fromkeys(sending)), Operator.S: list(dict.fromkeys(receiving))}
+
+
+class Mesh:
+    """The points of a mesh that a participant provides or receives."""
+
+    def __init__(self, name, dimensions):
+        self.name, self.dimensions, self.points = name, dimensions, np.zeros((0, dimensions))
+
+    def add(self, positions):
+        positions = np.asarray(positions, dtype=float)
+        if positions.size % self.dimensions or (positions.ndim == 2 and positions.shape[1] != self.dimensions):
+            raise Error(f"the positions for the mesh \"{self.name}\" have shape {positions.shape}; "
+                        f"it has {self.dimensions} coordinates for each point")
+        begin = len(self.points)
+        self.points = np.concatenate([self.points, positions.reshape(-1, self.dimensions)])
+        return np.arange(begin, len(self.points))
+
+
+class Participant:
+    """A program that takes part in a coupled simulation.
+
+    Within a run of Ligament, the setting `precice_config` names the configuration; `configuration_file_name` is
+    read if it is not set.
+    """
+
+    def __init__(self, participant_name, configuration_file_name, solver_process_index, solver_process_size,
+                 communicator=None):
+        if (solver_process_index, solver_process_size) != (0, 1):
+            raise Error(f"the participant \"{participant_name}\" has {solver_process_size} processes; a face "
+                        "for parallel participants is not there: take 0 and 1")
+        self._name = participant_name
+        try:
+            self._instance = Instance()
+        except RegistrationError as error:
+            raise Error(f"\"{participant_name}\" does not take part in a run: {error}; make a model of the "
+                        "configuration by precice-to-ligament, and start it by ligament run") from error
+        file = configuration_file_name
+        if "precice_config" in self._instance.list_settings():
+            file = self._instance.get_setting("precice_config", "str")
+        self._configuration = configurations.read(Path(os.fsdecode(file)))
+        if participant_name not in self._configuration.roles:
+            raise Error(f"{file} has no participant \"{participant_name}\"; it has "
+                        f"{', '.join(self._configuration.roles)}")
+        self._role = self._configuration.roles[participant_name]
+        named = [*self._role.provided, *self._role.received]
+        self._meshes = {mesh: Mesh(mesh, self._configuration.dimensions[mesh]) for mesh in named}
+        self._written = {}  # (mesh, data) → values on that mesh
+        self._came = {}  # (mesh, data) → values at the window's begin and end
+        self._mappings = {}
+        self._window = None  # begin and end, s
+        self._done = 0.0  # s since the window's begin
+        self._state = "made"
+        self._complete = False
+        self._saves = self._restores = False
+
+    # Steering
+
+    def initialize(self):
+        """Exchanges meshes and initial values, and waits for the values of the first window."""
+        if self._state != "made":
+            raise Error("initialize() was called before; call it once")
+        if not self._instance.reuse_instance():
+            raise Error("the run has ended before the coupling began")
+        self._state = "coupling"
+        self._exchange_meshes()
+        for one in self._sent():
+            values = self._on_exchange_mesh(one)
+            key = self._configuration.key(one)
+            self._instance.send(f"initial_{key}", Message(0.0, data=values))
+            self._instance.send(f"write_{key}", Message(0.0, data=values))
+        for one in self._received():
+            message = self._instance.receive(f"initial_{self._configuration.key(one)}")
+            for place in self._places(one):
+                values = self._on_local_mesh(one, place, message.data)
+                self._came[place] = (values, values)
+        self._begin_window(self._receive())
+
+    def advance(self, computed_time_step_size):
+        """Ends a time step. At the end of a window, exchanges values and waits for those of the next."""
+        self._ongoing("advance")
+        if self._saves or self._restores:
+            call = "requires_writing_checkpoint" if self._saves else "requires_reading_checkpoint"
+            raise Error(f"{call}() was not called before advance(); an implicit scheme needs both in each step")
+        most, step = self.get_max_time_step_size(), float(computed_time_step_size)
+        length = self._window[1] - self._window[0]
+        if not 0 < step <= most + SLACK * length:
+            raise Error(f"advance({step!r}): the time step must be above 0 and at most {most!r}, what is "
+                        "left of the window; ask get_max_time_step_size()")
+        self._done += step
+        self._complete = False
+        if length - self._done > SLACK * length:
+            return
+        for one in self._sent():
+            message = Message(self._window[1], data=self._on_exchange_mesh(one))
+            self._instance.send(f"write_{self._configuration.key(one)}", message)
+        times = self._receive()
+        if times[1] is not None and times[0] == self._window[0]:
+            self._done, self._restores = 0.0, True
+            self._saves = False
+            return
+        self._complete = True
+        self._begin_window(times)
+
+    def finalize(self):
+        """Ends the participant."""
+        if self._state == "over":
+            raise Error("finalize() was called before; call it once")
+        if self._state != "made" and self._window is None:
+            self._instance.reuse_instance()
+        self._state = "over"
+        self._instance.finish()
+
+    # Questions
+
+    def is_coupling_ongoing(self):
+        self._initialized("is_coupling_ongoing")
+        return self._window is not None
+
+    def is_time_window_complete(self):
+        self._initialized("is_time_window_complete")
+        return self._complete
+
+    def get_max_time_step_size(self):
+        """What is left of the window, s; 0 after the last one."""
+        self._initialized("get_max_time_step_size")
+        return self._window[1] - self._window[0] - self._done if self._window else 0.0
+
+    def requires_initial_data(self):
+        if self._state != "made":
+            raise Error("requires_initial_data() belongs before initialize()")
+        return any(one.initialize for one in self._sent())
+
+    def requires_writing_checkpoint(self):
+        self._initialized("requires_writing_checkpoint")
+        asked, self._saves = self._saves, False
+        return asked
+
+    def requires_reading_checkpoint(self):
+        self._initialized("requires_reading_checkpoint")
+        asked, self._restores = self._restores, False
+        return asked
+
+    def get_mesh_dimensions(self, mesh_name):
+        return self._mesh(mesh_name).dimensions
+
+    def get_data_dimensions(self, mesh_name, data_name):
+        self._mesh(mesh_name)
+        if data_name not in self._configuration.vectors:
+            known = ", ".join(self._configuration.vectors)
+            raise Error(f"there are no data \"{data_name}\"; there are {known}")
+        return self._configuration.width(data_name, mesh_name)
+
+    def requires_mesh_connectivity_for(self, mesh_name):
+        self._mesh(mesh_name)
+        return False
+
+    def requires_gradient_data_for(self, mesh_name, data_name):
+        self._mesh(mesh_name)
+        return False
+
+    # Meshes
+
+    def set_mesh_vertex(self, mesh_name, position):
+        return int(self._own_mesh(mesh_name).add(np.reshape(position, (1, -1)))[0])
+
+    def set_mesh_vertices(self, mesh_name, positions):
+        return self._own_mesh(mesh_name).add(positions)
+
+    def get_mesh_vertex_size(self, mesh_name):
+        return len(self._mesh(mesh_name).points)
+
+    def _ignore_connectivity(self, mesh_name, *corners):
+        """Connectivity has no effect on nearest neighbours."""
+        self._own_mesh(mesh_name)
+
+    set_mesh_edge = set_mesh_edges = _ignore_connectivity
+    set_mesh_triangle = set_mesh_triangles = _ignore_connectivity
+    set_mesh_quad = set_mesh_quads = _ignore_connectivity
+    set_mesh_tetrahedron = set_mesh_tetrahedra = _ignore_connectivity
+
+    # Data
+
+    def write_data(self, mesh_name, data_name, vertex_ids, values):
+        """Writes values (n,) or (n, components) for vertices."""
+        if (data_name, mesh_name) not in self._role.written:
+            raise Error(f"\"{self._name}\" does not write \"{data_name}\" on \"{mesh_name}\"; see <write-data>")
+        ids, buffer = self._ids(mesh_name, vertex_ids), self._buffer(mesh_name, data_name)
+        values = np.asarray(values, dtype=float)
+        if values.size != ids.size * buffer.shape[1]:
+            raise Error(f"write_data(\"{mesh_name}\", \"{data_name}\"): the values have shape {values.shape}, "
+                        f"for {ids.size} vertices of {buffer.shape[1]} components each")
+        if not np.isfinite(values).all():
+            raise Error(f"write_data(\"{mesh_name}\", \"{data_name}\"): {np.sum(~np.isfinite(values))} of "
+                        f"{values.size} values are NaN or infinite")
+        buffer[ids] = values.reshape(ids.size, -1)
+
+    def read_data(self, mesh_name, data_name, vertex_ids, relative_read_time):
+        """Values (n,) of scalars or (n, components) of vectors, at a time (s) after the last advance."""
+        self._initialized("read_data")
+        if (data_name, mesh_name) not in self._role.read:
+            raise Error(f"\"{self._name}\" does not read \"{data_name}\" on \"{mesh_name}\"; see <read-data>")
+        ids = self._ids(mesh_name, vertex_ids)
+        left = self.get_max_time_step_size()
+        length = self._window[1] - self._window[0] if self._window else 0.0
+        if not -SLACK * length <= relative_read_time <= left + SLACK * length:
+            raise Error(f"read_data(\"{mesh_name}\", \"{data_name}\"): the time {relative_read_time!r} is not "
+                        f"between 0 and {left!r}, what is left of the window")
+        begin, end = self._came[mesh_name, data_name]
+        share = (self._done + relative_read_time) / length if length else 1.0
+        values = (begin + (end - begin) * share if share < 1.0 else end)[ids]
+        return values if self._configuration.vectors[data_name] else values[:, 0]
+
+    # Helpers
+
+    def _initialized(self, call):
+        if self._state != "coupling":
+            when = "before initialize()" if self._state == "made" else "after finalize()"
+            raise Error(f"{call}() was called {when}")
+
+    def _ongoing(self, call):
+        self._initialized(call)
+        if self._window is None:
+            raise Error(f"{call}() was called after the last window; ask is_coupling_ongoing()")
+
+    def _mesh(self, name):
+        if name not in self._meshes:
+            raise Error(f"\"{self._name}\" has no mesh \"{name}\"; it has {', '.join(self._meshes)}")
+        return self._meshes[name]
+
+    def _own_mesh(self, name):
+        if self._state != "made":
+            raise Error(f"the mesh \"{name}\" cannot be changed after initialize()")
+        if name not in self._role.provided:
+            raise Error(f"\"{self._name}\" does not provide the mesh \"{name}\"; see <provide-mesh>")
+        return self._mesh(name)
+
+    def _ids(self, mesh, ids):
+        ids, count = np.atleast_1d(np.asarray(ids, dtype=np.intp)), len(self._mesh(mesh).points)
+        if ids.size and not 0 <= ids.min() <= ids.max() < count:
+            raise Error(f"the mesh \"{mesh}\" has {count} vertices, and one of the ids is beyond them")
+        return ids
+
+    def _buffer(self, mesh, data):
+        shape = len(self._mesh(mesh).points), self._configuration.width(data, mesh)
+        held = self._written.get((mesh, data))
+        if held is None or held.shape != shape:
+            fresh = np.zeros(shape)
+            if held is not None:
+                fresh[:len(held)] = held
+            self._written[mesh, data] = held = fresh
+        return held
+
+    def _sent(self):
+        """The exchanges in which this participant sends; one for all receivers on a mesh."""
+        own = [one for one in self._configuration.exchanges if one.sender == self._name]
+        return list({self._configuration.key(one): one for one in own}.values())
+
+    def _received(self):
+        return [one for one in self._configuration.exchanges if one.receiver == self._name]
+
+    def _places(self, exchange):
+        """The meshes and data on which the data of an exchange are read."""
+        return [(mesh, data) for data, mesh in self._role.read if data == exchange.data]
+
+    def _exchange_meshes(self):
+        declared = ports(self._configuration, self._name)
+        for mesh in self._role.provided:
+            if f"mesh_{identifier(mesh)}" in declared[Operator.O_I]:
+                self._instance.send(f"mesh_{identifier(mesh)}", Message(0.0, data=self._meshes[mesh].points))
+        for mesh in self._role.received:
+            message = self._instance.receive(f"mesh_{identifier(mesh)}")
+            self._meshes[mesh].points = np.array(message.data).reshape(-1, self._meshes[mesh].dimensions)
+
+    def _mapped(self, direction, source, target, values):
+        """Values of one mesh on another."""
+        mapping = self._configuration.mapping(self._name, direction, source, target)
+        if mapping is None:
+            return values
+        if mapping not in self._mappings:
+            points = (self._meshes[mesh].points for mesh in (source, target))
+            self._mappings[mapping] = NearestNeighbour(mapping, *points)
+        return self._mappings[mapping].apply(values)
+
+    def _on_exchange_mesh(self, exchange):
+        """What was written, on the mesh of an exchange."""
+        local = [mesh for data, mesh in self._role.written if data == exchange.data]
+        if not local:
+            raise Error(f"\"{self._name}\" sends \"{exchange.data}\", and has no <write-data> for it")
+        mesh = exchange.mesh if exchange.mesh in local else local[0]
+        return self._mapped("write", mesh, exchange.mesh, self._buffer(mesh, exchange.data).copy())
+
+    def _on_local_mesh(self, exchange, place, values):
+        values = np.asarray(values).reshape(-1, self._configuration.width(exchange.data, exchange.mesh))
+        return self._mapped("read", exchange.mesh, place[0], values)
+
+    def _receive(self):
+        """Receives the values of a window, and returns its begin and end, which is `None` after the last."""
+        times = None
+        for one in self._received():
+            message = self._instance.receive(f"read_{self._configuration.key(one)}")
+            times = (message.timestamp, message.next_timestamp)
+            self._keep(one, message)
+        if times is None:
+            raise Error(f"\"{self._name}\" receives no data, so it cannot know when a window has ended")
+        return times
+
+    def _keep(self, exchange, message):
+        """Keeps the values at the window's end, and at its begin."""
+        goes_on = self._window is not None and message.timestamp == self._window[0]
+        serial = self._configuration.scheme.startswith("serial")
+        is_second = serial and self._configuration.first != self._name
+        for place in self._places(exchange):
+            end = self._on_local_mesh(exchange, place, message.data)
+            begin, last = self._came[place]
+            if not goes_on or message.next_timestamp is None:
+                # The second participant gets new values at once. All others first get those of the begin.
+                begin = last if is_second else end
+            self._came[place] = (begin, end)
+
+    def _begin_window(self, times):
+        self._window = times if times[1] is not None else None
+        self._done = 0.0
+        self._saves = self._window is not None and self._configuration.implicit

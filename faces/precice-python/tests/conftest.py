@@ -1,0 +1,47 @@
+"""The package is that of this folder, without being installed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+PATHS = [str(HERE.parent), str(HERE), str(ROOT / "examples/oscillator")]
+sys.path[:0] = PATHS
+
+
+class Ran:
+    """A run that is over."""
+
+    def __init__(self, status, text, directory):
+        self.status, self.text, self.directory = status, text, directory
+
+    def said(self, instance):
+        """The last line of an instance."""
+        return (self.directory / "instances" / instance / "output.log").read_text().strip().splitlines()[-1]
+
+
+@pytest.fixture
+def coupled(tmp_path):
+    """Converts the text of a configuration, and runs it with a command for each participant."""
+    from precice.convert import main
+
+    def coupled(text, **programs):
+        ligament = shutil.which("ligament", path=f"{ROOT / 'target/release'}:{os.environ['PATH']}")
+        assert ligament, "there is no command `ligament`; run `make build` first"
+        configuration, model = tmp_path / "precice-config.xml", tmp_path / "model.ymmsl"
+        configuration.write_text(text)
+        words = [word for name, command in programs.items()
+                 for word in ("--program", f"{name.replace('_', '-')}={command}")]
+        assert main([str(configuration), "-o", str(model), *words]) == 0
+        environment = {**os.environ, "PYTHONPATH": ":".join(PATHS)}
+        done = subprocess.run([ligament, "run", str(model), "--run-dir", str(tmp_path / "run"), "--overcommit"],
+                              cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=120)
+        return Ran(done.returncode, done.stdout, tmp_path / "run")
+
+    return coupled
