@@ -47,3 +47,26 @@ def test_a_resumed_run_ends_as_the_undisturbed_one(start, command, language):
         running = [name for name in instances if name not in found[number]["over"]]
         assert [resumed.end(name) for name in running] == [plain.end(name) for name in running], found[number]
     assert ": the next call must be resuming" in plain.file("micro", "order.txt")
+
+
+def test_a_directory_of_a_checkpoint_in_python(start, python_code):
+    program = python_code("own", """
+        instance = Instance({Operator.F_INIT: ["in"], Operator.O_F: ["out"]}, InstanceFlags.USES_CHECKPOINT_API)
+        while instance.reuse_instance():
+            if instance.resuming():
+                own = (instance.snapshot_directory() / "own.txt").read_text()
+                print("resumed", own == str(instance.load_snapshot().data))
+            if instance.should_init():
+                message = instance.receive("in")
+            instance.send("out", Message(message.timestamp, None, message.data))
+            if instance.should_save_final_snapshot():
+                (instance.snapshot_directory() / "own.txt").write_text(str(message.timestamp))
+                instance.save_final_snapshot(Message(message.timestamp, None, message.timestamp))
+        """)
+    model = CALLS.replace("MICRO", "own").replace("end: 12.0", "end: 4.0") + implementations("macro")
+    model += f"  own: {program}\n"
+    saved = start(model + "checkpoints: {simulation_time: [{at: [2.0]}]}\n")
+    assert saved.status == 0, saved.text
+    resumed = start(model, saved.resume_file(1))
+    assert resumed.status == 0, resumed.text
+    assert "resumed True" in (resumed.directory / "instances/micro/output.log").read_text()
