@@ -24,7 +24,7 @@ const MAX_RANKS: usize = 1 << 16;
 const LASTING: Duration = Duration::from_secs(1);
 /// Maximum number of late ranks that are named.
 const NAMED: usize = 4;
-const CALLS: [&str; 10] = [
+const CALLS: [&str; 18] = [
     "",
     "create",
     "reuse_instance",
