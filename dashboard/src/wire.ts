@@ -286,6 +286,10 @@ export interface RunRecord {
   steerable?: SteerableRecord[];
   /** Changes that clients have requested, in the order of the requests. */
   steering?: SteeringRecord[];
+  /** Checkpoint from which the run resumed, such as `model-20261128@3`. */
+  resumed_from?: string;
+  /** Directory of the run that goes on from a checkpoint of this one, because this one failed. */
+  continued_by?: string;
   /** Halt at which the instances have stopped, or will stop. */
   halt?: HaltRecord;
   /** Grids of the model. */

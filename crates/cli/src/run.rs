@@ -50,12 +50,15 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         crate::say_lines(&report.to_text());
     }
     let found = report.is_ok().then(|| report.resolved.take()).flatten();
-    let Some(model) = found else {
+    let Some(mut model) = found else {
         if arguments.json {
             print(&format!("{}\n", report.to_json()));
         }
         return crate::BAD_USE;
     };
+    if let Some(from) = &resumed {
+        model.resume = from.checkpoint.files();
+    }
     // The report of a large model takes half of the memory, so it is dropped here.
     let model_text = report.into_text();
     for name in &arguments.manual {
@@ -129,12 +132,12 @@ impl ResumedRun {
         Ok(ResumedRun { run, checkpoint, steering })
     }
 
-    /// Returns the files of the model: those that the user names, or the model of the run; then the file that
-    /// says where the states are.
+    /// Returns the files of the model: those that the user names, or the model of the run.
     fn models(&self, named: &[PathBuf]) -> Vec<PathBuf> {
-        let of_run = [self.run.path().join("model.ymmsl")];
-        let models = if named.is_empty() { &of_run } else { named };
-        models.iter().cloned().chain([self.checkpoint.resume_file()]).collect()
+        match named {
+            [] => vec![self.run.path().join("model.ymmsl")],
+            named => named.to_vec(),
+        }
     }
 }
 

@@ -283,7 +283,11 @@ impl Instance {
         made.rank = welcome.rank.unwrap_or(ALONE);
         made.clock = welcome.clock.map(Clock::new);
         made.grid = welcome.grid.clone();
-        made.join_checkpoints(&welcome)?;
+        if let Err(error) = made.join_checkpoints(&welcome) {
+            // The reason reaches the run before the conduits end, which would make others fail first.
+            let _ = made.error_shutdown(&error.to_string());
+            return Err(error);
+        }
         let may_fail = welcome.receives.iter().filter(|channel| channel.may_fail == Some(true));
         made.may_fail = may_fail.map(|one| (one.port as usize, one.slot.unwrap_or(0) as usize)).collect();
         Ok(made)

@@ -48,11 +48,6 @@ impl Checkpoint {
         (record.version == CHECKPOINT_VERSION).then(|| Checkpoint { directory: directory.to_owned(), record })
     }
 
-    /// Returns the model file by which a run resumes from this checkpoint.
-    pub fn resume_file(&self) -> PathBuf {
-        self.directory.join(RESUME_FILE)
-    }
-
     /// Returns the file of each instance.
     pub fn files(&self) -> BTreeMap<String, String> {
         let file = |name: &String| self.directory.join(file_name(name)).display().to_string();

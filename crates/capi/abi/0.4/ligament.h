@@ -868,9 +868,7 @@ lig_status lig_save_final_snapshot(lig_instance *instance,
 // this function, or until the instance is freed.
 //
 // `LIG_ERR_USAGE` between other calls; `LIG_ERR_SYSTEM` if the directory cannot be made.
-lig_status lig_snapshot_directory(lig_instance *instance,
-                                  const char **directory,
-                                  lig_error *error);
+lig_status lig_snapshot_directory(lig_instance *instance, const char **directory, lig_error *error);
 
 // Sends a value; NULL sends a message without a value. Returns as soon as the value is stored: the caller may
 // then change its memory. Blocks only while the conduit's budget is spent. Does nothing if the port is not
