@@ -81,7 +81,7 @@ install -m 644 "$root"/bindings/fortran/src/parts/* "$fortran/parts/"
 # Cargo compiles the Rust crates together with the code that uses them: the crates of the code's side, without
 # their tests.
 rust=$prefix/share/ligament/rust
-for name in catalogue wire model exchange filters shm instance; do
+for name in catalogue wire model exchange filters shm checkpoint instance; do
     (cd "$root/crates/$name" && find src -type f \( -name '*.rs' -o -name '*.txt' \) -print) |
     while read -r file; do
         mkdir -p "$rust/crates/$name/$(dirname "$file")"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from oscillator_alone import exact, monolithic
-from plot import displacements, draw
+from curves import displacements, draw
 
 HERE = Path(__file__).parent
 MODEL = HERE / "oscillator.ymmsl"

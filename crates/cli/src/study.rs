@@ -142,7 +142,7 @@ fn without_settings(model: &str) -> String {
 }
 
 /// Returns the settings of a run, as they were recorded: a name and a value on each line.
-fn settings_of(run: &RunDirectory) -> Result<Vec<(String, String)>, Fault> {
+pub(crate) fn settings_of(run: &RunDirectory) -> Result<Vec<(String, String)>, Fault> {
     let file = run.path().join("settings.yaml");
     let text = std::fs::read_to_string(&file).map_err(|error| {
         fault!(BAD_STUDY, "the settings of the run cannot be read: {}: {error}", file.display())

@@ -112,6 +112,11 @@ mod tests {
     use super::super::newton::Scaling;
     use super::*;
 
+    /// One vector of data with this length.
+    fn data(len: usize) -> Vec<Range<usize>> {
+        std::iter::once(0..len).collect()
+    }
+
     fn options(restart_windows: Option<usize>) -> NewtonOptions {
         NewtonOptions {
             filter: Filter::Qr2(1e-12),
@@ -156,7 +161,7 @@ mod tests {
     #[test]
     fn quasi_newton_solves_n_linear_equations_in_n_plus_two_evaluations() {
         for restart_windows in [None, Some(8)] {
-            let mut acceleration = Acceleration::new(&newton(restart_windows), vec![0..4]);
+            let mut acceleration = Acceleration::new(&newton(restart_windows), data(4));
             let (count, values) = solve(&mut acceleration, &[0.0; 4], linear);
             assert!(count <= 6, "{count} evaluations");
             assert!(norm(&difference(&linear(&values), &values)) < 1e-9);
@@ -165,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_jacobian_of_an_earlier_window_solves_a_linear_problem_at_once() {
-        let mut acceleration = Acceleration::new(&newton(Some(8)), vec![0..4]);
+        let mut acceleration = Acceleration::new(&newton(Some(8)), data(4));
         solve(&mut acceleration, &[0.0; 4], linear);
         for window in 1..20 {
             let (count, _) = solve(&mut acceleration, &[f64::from(window), 2.0, -5.0, 1.0], linear);
@@ -179,10 +184,10 @@ mod tests {
         let mut reusing = options(None);
         reusing.reused_windows = 5;
         let method = Method::Newton { relaxation: 0.1, options: reusing };
-        let mut acceleration = Acceleration::new(&method, vec![0..4]);
+        let mut acceleration = Acceleration::new(&method, data(4));
         solve(&mut acceleration, &[0.0; 4], linear);
         let (again, _) = solve(&mut acceleration, &[1.0, 2.0, -5.0, 1.0], linear);
-        let mut fresh = Acceleration::new(&newton(None), vec![0..4]);
+        let mut fresh = Acceleration::new(&newton(None), data(4));
         solve(&mut fresh, &[0.0; 4], linear);
         let (anew, _) = solve(&mut fresh, &[1.0, 2.0, -5.0, 1.0], linear);
         assert!(again <= 3 && anew >= 5, "{again} evaluations with old columns, {anew} without");
@@ -191,7 +196,7 @@ mod tests {
     #[test]
     fn aitken_is_the_secant_method_for_one_number() {
         let function = |x: f64| x.cos() * 3.0;
-        let mut acceleration = Acceleration::new(&Method::Aitken { relaxation: 0.3 }, vec![0..1]);
+        let mut acceleration = Acceleration::new(&Method::Aitken { relaxation: 0.3 }, data(1));
         let (mut before, mut x) = (0.2, 0.2);
         let mut residual_before: Option<f64> = None;
         for _ in 0..6 {
@@ -208,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_first_share_of_a_window_is_at_most_the_one_that_is_set() {
-        let mut acceleration = Acceleration::new(&Method::Aitken { relaxation: 0.5 }, vec![0..1]);
+        let mut acceleration = Acceleration::new(&Method::Aitken { relaxation: 0.5 }, data(1));
         solve(&mut acceleration, &[1.0], |x| vec![0.9 * x[0] + 1.0]);
         // The share has become 10, which solves this problem at once.
         assert_eq!(acceleration.next(&[0.0], &[2.0]), [1.0]);
@@ -216,9 +221,9 @@ mod tests {
 
     #[test]
     fn a_constant_share_of_the_residual_is_added() {
-        let mut acceleration = Acceleration::new(&Method::Constant { relaxation: 0.25 }, vec![0..2]);
+        let mut acceleration = Acceleration::new(&Method::Constant { relaxation: 0.25 }, data(2));
         assert_eq!(acceleration.next(&[0.0, 4.0, 8.0], &[4.0, 0.0, 0.0]), [1.0, 3.0, 6.0]);
-        let mut plain = Acceleration::new(&Method::Plain, vec![0..2]);
+        let mut plain = Acceleration::new(&Method::Plain, data(2));
         assert_eq!(plain.next(&[0.0, 4.0], &[4.0, 0.5]), [4.0, 0.5]);
     }
 
@@ -275,10 +280,10 @@ mod tests {
 
     #[test]
     fn a_residual_of_zero_ends_at_the_result() {
-        let mut acceleration = Acceleration::new(&newton(None), vec![0..2]);
+        let mut acceleration = Acceleration::new(&newton(None), data(2));
         assert_eq!(acceleration.next(&[1.0, 2.0], &[1.0, 2.0]), [1.0, 2.0]);
         assert_eq!(acceleration.next(&[1.0, 2.0], &[1.0, 2.0]), [1.0, 2.0]);
-        let mut aitken = Acceleration::new(&Method::Aitken { relaxation: 0.5 }, vec![0..1]);
+        let mut aitken = Acceleration::new(&Method::Aitken { relaxation: 0.5 }, data(1));
         assert_eq!(aitken.next(&[1.0], &[2.0]), [1.5]);
         assert_eq!(aitken.next(&[1.5], &[2.5]), [2.0]);
     }

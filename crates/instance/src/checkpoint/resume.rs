@@ -79,7 +79,7 @@ impl Instance {
             }
             self.restore_from(&file, channels)
                 .ok_or_else(|| refused(path, "it is incomplete"))?
-                .map_err(|why| refused(path, &why))
+                .map_err(|why| refused(path, why.text()))
         });
         restored.map_err(|fault| Error::other(ErrorKind::Registration, fault))
     }
@@ -89,7 +89,7 @@ impl Instance {
         &mut self,
         file: &CheckpointFile,
         channels: &[ChannelName],
-    ) -> Option<Result<ResumedState, String>> {
+    ) -> Option<Result<ResumedState, Fault>> {
         let mut resumed =
             ResumedState { moment: file.info.moment.0, point: file.info.point, state: None, again: false };
         if resumed.point == SavePoint::Over {
@@ -147,7 +147,7 @@ impl Instance {
         value: &Value,
         records: &[MessageRecord],
         channels: &[ChannelName],
-    ) -> Option<Result<(), String>> {
+    ) -> Option<Result<(), Fault>> {
         let Value::List(saved) = value else { return None };
         let mut remainders = HashMap::new();
         for (index, one) in saved.iter().enumerate() {
@@ -159,13 +159,18 @@ impl Instance {
             };
             let Some(here) = channels.iter().position(|known| *known == name) else {
                 let ChannelName { port, from, .. } = name;
-                return Some(Err(format!("it has a conduit from {from} to {port}, which the model has not")));
+                let lacks = fault!(
+                    CHECKPOINT_UNREADABLE,
+                    "it has a conduit from {from} to {port}, which the model has not"
+                );
+                return Some(Err(lacks));
             };
             let remainder = ChannelRemainder { dropped: one.count("dropped")?, ..ChannelRemainder::default() };
             remainders.insert(index as u32, (here, remainder));
         }
         if remainders.len() != channels.len() {
-            let why = format!("it has {} conduits, and the model has {}", remainders.len(), channels.len());
+            let (there, here) = (remainders.len(), channels.len());
+            let why = fault!(CHECKPOINT_UNREADABLE, "it has {there} conduits, and the model has {here}");
             return Some(Err(why));
         }
         let mut overlay = None;

@@ -1,4 +1,4 @@
-"""Draws a run: plot.py DIRECTORY FILE writes the displacements beside the exact ones, and the iterations."""
+"""Draws a run: curves.py DIRECTORY FILE writes the displacements beside the exact ones, and the iterations."""
 
 import csv
 import sys
