@@ -5,6 +5,7 @@ use crate::check::read;
 use crate::launched_agents::LaunchedAgents;
 use crate::restarts::Restarts;
 use crate::spread_options::ByHand;
+use crate::study::settings_of;
 use crate::summary::{tell, SummaryStyle};
 use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::Fault;
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 
 /// Runs a model.
 pub(crate) fn run(arguments: &Run) -> i32 {
-    let (model, mut limits) = (arguments.model.as_deref(), arguments.limits.options());
+    let mut limits = arguments.limits.options();
     arguments.places.add_to(&mut limits);
     let machines = arguments.hosts.site().and_then(|site| Ok((arguments.hosts.machines(&site)?, site)));
     let (machines, site) = match machines {
@@ -40,9 +41,15 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         Ok(resumed) => resumed,
         Err(error) => return refuse(arguments, &error.told(|error| format!("--resume: {error}"))),
     };
-    let models =
-        resumed.as_ref().map_or_else(|| arguments.models.clone(), |from| from.models(&arguments.models));
-    let mut report = match read(&models, &arguments.settings, model, options) {
+    let named = match &resumed {
+        Some(from) if arguments.models.is_empty() => from.named_model(arguments),
+        _ => Ok(NamedModel::of(arguments)),
+    };
+    let report = named.and_then(|named| {
+        let report = read(&named.files, &named.settings, named.model.as_deref(), options)?;
+        Ok((named.files, report))
+    });
+    let (models, mut report) = match report {
         Ok(report) => report,
         Err(error) => return refuse(arguments, &error),
     };
@@ -116,9 +123,27 @@ pub(crate) fn run(arguments: &Run) -> i32 {
     }
 }
 
+/// The model of a run, as the command line names it.
+struct NamedModel {
+    files: Vec<PathBuf>,
+    settings: Vec<String>,
+    model: Option<String>,
+}
+
+impl NamedModel {
+    fn of(arguments: &Run) -> NamedModel {
+        NamedModel {
+            files: arguments.models.clone(),
+            settings: arguments.settings.clone(),
+            model: arguments.model.clone(),
+        }
+    }
+}
+
 /// A run from which another one resumes.
 struct ResumedRun {
     run: RunDirectory,
+    record: RunRecord,
     checkpoint: Checkpoint,
     /// The changes of steering from the checkpoint's model time on.
     steering: Vec<SteeringRecord>,
@@ -129,15 +154,18 @@ impl ResumedRun {
         let (run, checkpoint) = find_checkpoint(wanted)?;
         let record = ligament_runtime::client::record_of(&run)?;
         let steering = steering_ahead(&record, &checkpoint);
-        Ok(ResumedRun { run, checkpoint, steering })
+        Ok(ResumedRun { run, record, checkpoint, steering })
     }
 
-    /// Returns the files of the model: those that the user names, or the model of the run.
-    fn models(&self, named: &[PathBuf]) -> Vec<PathBuf> {
-        match named {
-            [] => vec![self.run.path().join("model.ymmsl")],
-            named => named.to_vec(),
-        }
+    /// Returns the model of this run with its settings, and those that the user sets in addition. Files are
+    /// named as they were for this run.
+    fn named_model(&self, arguments: &Run) -> Result<NamedModel, Fault> {
+        let settings = settings_of(&self.run)?.into_iter().map(|(name, value)| format!("{name}={value}"));
+        Ok(NamedModel {
+            files: self.record.model_files.iter().map(PathBuf::from).collect(),
+            settings: settings.chain(arguments.settings.iter().cloned()).collect(),
+            model: arguments.model.clone().or_else(|| Some(self.record.model.clone())),
+        })
     }
 }
 
