@@ -81,7 +81,8 @@ def test_timelines_that_contradict_each_other_are_refused_as_the_command_refuses
 
 def test_what_cannot_be_done_yet_is_refused_as_the_command_refuses_it(tmp_path):
     file = tmp_path / "model.ymmsl"
-    file.write_text("ymmsl_version: v0.1\nmodel: {name: m, components: {a: p}}\ncheckpoints: {wallclock_time: [{every: 9}]}\n")
+    file.write_text("ymmsl_version: v0.1\nmodel: {name: m, components: {a: p}}\n"
+                    "checkpoints: {wallclock_time: [{every: 9}]}\n")
     model = Model.load(file)
     (problem,) = model.check()
     assert (problem.code, problem.line, problem.is_error) == ("checkpoints-not-yet", 3, True)
