@@ -88,7 +88,7 @@ class Run:
         return self.file(instance, "end.txt")
 
     def checkpoints(self):
-        """What the checkpoints say of themselves, by number."""
+        """The contents of `checkpoint.json` of each checkpoint, by number."""
         found = (self.directory / "checkpoints").glob("*/checkpoint.json")
         return {int(file.parent.name): json.loads(file.read_text()) for file in found}
 

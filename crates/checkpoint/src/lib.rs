@@ -1,4 +1,4 @@
-//! What is kept of an instance at a checkpoint: the moments of checkpoints (`moments`), and the file of an
+//! The state of an instance at a checkpoint: the moments of checkpoints (`moments`), and the file of an
 //! instance (`write`, `read`). The file has messages as they are on the wire, each with a checksum.
 #![deny(unsafe_code)]
 

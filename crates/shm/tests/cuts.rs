@@ -29,7 +29,7 @@ enum Step {
 /// Number of messages of each channel.
 type Counts = [u64; 3];
 
-struct Stage {
+struct TwoEndpoints {
     endpoints: [Endpoint<Line>; 2],
     sent: Counts,
     received: Counts,
@@ -60,11 +60,11 @@ fn number_in(value: &Value) -> Option<u64> {
     }
 }
 
-impl Stage {
-    fn new() -> Stage {
+impl TwoEndpoints {
+    fn new() -> TwoEndpoints {
         let conduits = CONDUITS.map(|(from, to)| Conduit { from, to, budget: BUDGET_BYTES });
         let domain = Domain::new(2, &conduits, 1 << 30);
-        Stage {
+        TwoEndpoints {
             endpoints: [domain.endpoint(0), domain.endpoint(1)],
             sent: [0; 3],
             received: [0; 3],
@@ -142,14 +142,14 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// Plays the steps until both endpoints have saved, and resumes from that.
 fn play(steps: &[Step]) {
-    let mut stage = Stage::new();
-    steps.iter().for_each(|&one| stage.step(one));
-    (0..2).for_each(|endpoint| stage.step(Step::Save { endpoint }));
-    let saved = stage.saved.map(|saved| saved.expect("both have saved"));
-    let mut resumed = Stage::new();
+    let mut pair = TwoEndpoints::new();
+    steps.iter().for_each(|&one| pair.step(one));
+    (0..2).for_each(|endpoint| pair.step(Step::Save { endpoint }));
+    let saved = pair.saved.map(|saved| saved.expect("both have saved"));
+    let mut resumed = TwoEndpoints::new();
     for receiver in 0..2 {
-        assert_eq!(stage.cuts[receiver].len(), 1, "the marks have come");
-        let contents = stage.cuts[receiver][0].contents.take().expect("both save at one moment");
+        assert_eq!(pair.cuts[receiver].len(), 1, "the marks have come");
+        let contents = pair.cuts[receiver][0].contents.take().expect("both save at one moment");
         let CutContents { under_way, dropped } = contents;
         for index in 0..(2 - receiver.abs_diff(1)) {
             let channel = channel_of(receiver, index);
@@ -193,16 +193,16 @@ proptest! {
 
 #[test]
 fn a_cut_that_a_sender_passes_over_is_void() {
-    let mut stage = Stage::new();
-    stage.endpoints[1].begin_cut(1.0).expect("alive");
-    assert!(stage.endpoints[1].ended_cuts().expect("alive").is_empty());
-    stage.endpoints[0].begin_cut(2.0).expect("alive");
-    let [void] = stage.endpoints[1].ended_cuts().expect("alive").try_into().expect("one cut");
+    let mut pair = TwoEndpoints::new();
+    pair.endpoints[1].begin_cut(1.0).expect("alive");
+    assert!(pair.endpoints[1].ended_cuts().expect("alive").is_empty());
+    pair.endpoints[0].begin_cut(2.0).expect("alive");
+    let [void] = pair.endpoints[1].ended_cuts().expect("alive").try_into().expect("one cut");
     assert!(void.moment == 1.0 && void.contents.is_none());
     // The one that comes late finds the mark of the later moment, and saves at that.
-    stage.endpoints[1].begin_cut(2.0).expect("alive");
-    let [whole] = stage.endpoints[1].ended_cuts().expect("alive").try_into().expect("one cut");
+    pair.endpoints[1].begin_cut(2.0).expect("alive");
+    let [whole] = pair.endpoints[1].ended_cuts().expect("alive").try_into().expect("one cut");
     assert!(whole.moment == 2.0 && whole.contents.is_some());
-    let [whole] = stage.endpoints[0].ended_cuts().expect("alive").try_into().expect("one cut");
+    let [whole] = pair.endpoints[0].ended_cuts().expect("alive").try_into().expect("one cut");
     assert!(whole.moment == 2.0 && whole.contents.is_some());
 }

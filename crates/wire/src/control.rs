@@ -174,7 +174,7 @@ pub enum Request {
         #[n(1)]
         of: Option<RankId>,
     },
-    /// What has become of the caller's file for the checkpoint at a moment (model time, s).
+    /// The outcome of the caller's file for the checkpoint at a moment (model time, s).
     #[n(13)]
     Checkpoint {
         #[n(0)]
@@ -184,7 +184,7 @@ pub enum Request {
     },
 }
 
-/// What has become of an instance's file for a checkpoint.
+/// The outcome of an instance's file for a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum CheckpointOutcome {
     /// It is whole, and in its place.

@@ -10,7 +10,7 @@
 namespace mpwide {
 
 struct Failure {
-    // What a call returns: a negative error number.
+    // The result of a call: a negative error number.
     int number;
     std::string text;
 };

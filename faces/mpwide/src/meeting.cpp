@@ -114,7 +114,7 @@ class Ports {
     std::set<int> ports;
 };
 
-// What the error of a path says when the listener at the other end is not, or no longer, the right one
+// Returns true if the error of a path says that the listener at the other end is not the right one
 // (docs/guides/paths.md).
 bool is_sent_away(const lig_error &error) {
     return std::strstr(error.message, "reset by peer") != nullptr ||
@@ -226,7 +226,7 @@ class Search {
           options(options_of(meeting, limit_s)),
           row(row_of(meeting.port)) {}
 
-    // What keeps the port from other paths of this process; empty at the end that does not listen.
+    // The claim on the port among the paths of this process; empty at the end that does not listen.
     std::shared_ptr<void> lease;
 
     lig_path *connection() {

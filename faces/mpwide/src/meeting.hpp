@@ -1,4 +1,4 @@
-// How two ends that each name the other's host find out which of them listens.
+// The agreement of two ends that each name the other's host: which of them listens.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// What one call sends and receives: pieces of its buffers over byte streams.
+// The transfer of one call: pieces of its buffers over byte streams.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// What both ends of a test need: buffers with a pattern, and checks that end the program with their line.
+// The common parts of both ends of a test: buffers with a pattern, and checks that end the program with their line.
 
 #pragma once
 

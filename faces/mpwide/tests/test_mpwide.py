@@ -57,7 +57,7 @@ def test_each_call_of_the_header_occurs_in_a_program():
     assert {name for name in names if f"{name}(" not in used} == set()
 
 
-# What a program does wrong, its status, and what it says.
+# The mistake of a program, its exit status, and its error text.
 MISTAKES = {
     "unknown path": (0, "MPW_Send: there is no path 7"),
     "unknown host": (0, 'the host "no.such.host.invalid" has no address'),

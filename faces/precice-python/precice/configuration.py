@@ -50,7 +50,7 @@ class Exchange:
 
 @dataclass
 class Role:
-    """What one participant provides, receives, writes and reads."""
+    """The meshes and data that one participant provides, receives, writes and reads."""
 
     provided: set = field(default_factory=set)
     received: dict = field(default_factory=dict)

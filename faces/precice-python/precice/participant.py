@@ -155,7 +155,7 @@ class Participant:
         return self._complete
 
     def get_max_time_step_size(self):
-        """What is left of the window, s; 0 after the last one."""
+        """The rest of the window, s; 0 after the last one."""
         self._initialized("get_max_time_step_size")
         return self._window[1] - self._window[0] - self._done if self._window else 0.0
 
@@ -316,7 +316,7 @@ class Participant:
         return self._mappings[mapping].apply(values)
 
     def _on_exchange_mesh(self, exchange):
-        """What was written, on the mesh of an exchange."""
+        """The written data, on the mesh of an exchange."""
         local = [mesh for data, mesh in self._role.written if data == exchange.data]
         if not local:
             raise Error(f"\"{self._name}\" sends \"{exchange.data}\", and has no <write-data> for it")

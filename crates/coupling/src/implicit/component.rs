@@ -7,7 +7,7 @@ use super::acceleration::Acceleration;
 use super::convergence::{Agreement, Convergence};
 use super::options::CouplingOptions;
 use super::record::{CouplingRecord, WindowRow};
-use super::scheme::{Schedule, Stage, Turn};
+use super::scheme::{DataGroup, Schedule, Turn};
 use crate::numbers::{numbers_of, with_elements};
 use crate::settings::{unfit, wrong};
 use ligament_catalogue::{fault, Coded, Fault};
@@ -125,25 +125,25 @@ impl Implicit {
         )
     }
 
-    /// Sends what the components of a stage need: the data of all others.
-    fn send(&self, instance: &mut Instance, stage: Stage) -> Result<(), Error> {
+    /// Sends what the components of a group need: the data of all others.
+    fn send(&self, instance: &mut Instance, group: DataGroup) -> Result<(), Error> {
         let (begin, end) = self.schedule.windows.bounds(self.schedule.window);
         for data in &self.data {
-            let elements = match stage {
-                Stage::All => &data.values,
-                Stage::First if !data.from_first => &data.values,
-                Stage::Others if data.from_first => &data.results,
-                Stage::First | Stage::Others => continue,
+            let elements = match group {
+                DataGroup::All => &data.values,
+                DataGroup::First if !data.from_first => &data.values,
+                DataGroup::Others if data.from_first => &data.results,
+                DataGroup::First | DataGroup::Others => continue,
             };
             send_one(instance, &data.output, data.message(elements), (begin, Some(end)))?;
         }
         Ok(())
     }
 
-    /// Receives the data of a stage.
-    fn receive(&mut self, instance: &mut Instance, stage: Stage, time: f64) -> Result<(), Error> {
+    /// Receives the data of a group.
+    fn receive(&mut self, instance: &mut Instance, group: DataGroup, time: f64) -> Result<(), Error> {
         for at in 0..self.data.len() {
-            if !stage.has(self.data[at].from_first) {
+            if !group.has(self.data[at].from_first) {
                 continue;
             }
             let input = self.data[at].input.clone();
@@ -404,7 +404,7 @@ impl Submodel for Implicit {
 
     fn observe(&mut self, instance: &mut Instance) -> Result<(), Error> {
         match self.schedule.turn {
-            Turn::Compute(stage) => self.send(instance, stage),
+            Turn::Compute(group) => self.send(instance, group),
             Turn::Initial | Turn::Last => Ok(()),
         }
     }
@@ -413,7 +413,7 @@ impl Submodel for Implicit {
         let Some(data) = self.data.iter().find(|data| data.input == port) else { return false };
         match self.schedule.turn {
             Turn::Initial => true,
-            Turn::Compute(stage) => stage.has(data.from_first),
+            Turn::Compute(group) => group.has(data.from_first),
             Turn::Last => false,
         }
     }
@@ -422,14 +422,14 @@ impl Submodel for Implicit {
         let (begin, end) = self.schedule.windows.bounds(self.schedule.window);
         match self.schedule.turn {
             Turn::Initial => {
-                self.receive(instance, Stage::All, begin)?;
+                self.receive(instance, DataGroup::All, begin)?;
                 self.begin_acceleration();
                 for data in &self.data {
                     let Some(port) = &data.initial else { continue };
                     send_one(instance, port, data.message(&data.values), (begin, None))?;
                 }
             }
-            Turn::Compute(stage) => self.receive(instance, stage, end)?,
+            Turn::Compute(group) => self.receive(instance, group, end)?,
             Turn::Last => {}
         }
         if self.schedule.handle_values() {

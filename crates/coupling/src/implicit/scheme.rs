@@ -1,4 +1,4 @@
-//! Whose turn it is: the state machine of windows, iterations and stages. It computes nothing and does no I/O.
+//! The state machine of windows, iterations, and groups of data. It computes nothing and does no I/O.
 
 use ligament_wire::times::{after_steps, TimeSeries};
 
@@ -55,19 +55,19 @@ impl Windows {
 
 /// The data that are received together: those of all components, or of the first, or of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum DataGroup {
     All,
     First,
     Others,
 }
 
-impl Stage {
-    /// Returns true if data belong to the stage. `from_first` says that they are the first component's.
+impl DataGroup {
+    /// Returns true if data belong to the group. `from_first` says that they are the first component's.
     pub fn has(self, from_first: bool) -> bool {
         match self {
-            Stage::All => true,
-            Stage::First => from_first,
-            Stage::Others => !from_first,
+            DataGroup::All => true,
+            DataGroup::First => from_first,
+            DataGroup::Others => !from_first,
         }
     }
 }
@@ -77,8 +77,8 @@ impl Stage {
 pub(super) enum Turn {
     /// Receives the values at the begin of the first window from all.
     Initial,
-    /// Sends to the components of a stage, and then receives from them.
-    Compute(Stage),
+    /// Sends to the components of a group, and then receives from them.
+    Compute(DataGroup),
     /// Sends the last values to all, and ends.
     Last,
 }
@@ -100,12 +100,12 @@ impl Schedule {
         Schedule { windows, serial, window: 0, iteration: 1, turn: Turn::Initial }
     }
 
-    /// Returns the stage with which each iteration begins.
-    fn first_stage(&self) -> Stage {
+    /// Returns the group with which each iteration begins.
+    fn first_group(&self) -> DataGroup {
         if self.serial {
-            Stage::First
+            DataGroup::First
         } else {
-            Stage::All
+            DataGroup::All
         }
     }
 
@@ -113,8 +113,8 @@ impl Schedule {
     /// `accept` must follow.
     pub fn handle_values(&mut self) -> bool {
         match self.turn {
-            Turn::Initial => self.turn = Turn::Compute(self.first_stage()),
-            Turn::Compute(Stage::First) => self.turn = Turn::Compute(Stage::Others),
+            Turn::Initial => self.turn = Turn::Compute(self.first_group()),
+            Turn::Compute(DataGroup::First) => self.turn = Turn::Compute(DataGroup::Others),
             Turn::Compute(_) => return true,
             Turn::Last => {}
         }
@@ -124,7 +124,7 @@ impl Schedule {
     /// Begins the window again.
     pub fn repeat(&mut self) {
         self.iteration += 1;
-        self.turn = Turn::Compute(self.first_stage());
+        self.turn = Turn::Compute(self.first_group());
     }
 
     /// Ends the window. Begins the next one, or the last turn.
@@ -132,7 +132,7 @@ impl Schedule {
         self.window += 1;
         self.iteration = 1;
         self.turn =
-            if self.window < self.windows.count { Turn::Compute(self.first_stage()) } else { Turn::Last };
+            if self.window < self.windows.count { Turn::Compute(self.first_group()) } else { Turn::Last };
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
     fn a_parallel_window_is_repeated_until_it_is_accepted() {
         let mut schedule = Schedule::new(Windows::new(0.0, 1.0, 2.0).unwrap(), false);
         assert!(!schedule.handle_values());
-        assert_eq!(schedule.turn, Turn::Compute(Stage::All));
+        assert_eq!(schedule.turn, Turn::Compute(DataGroup::All));
         assert!(schedule.handle_values());
         schedule.repeat();
         assert_eq!((schedule.window, schedule.iteration), (0, 2));
@@ -186,12 +186,12 @@ mod tests {
         let mut schedule = Schedule::new(Windows::new(0.0, 1.0, 1.0).unwrap(), true);
         assert!(!schedule.handle_values());
         for _ in 0..3 {
-            assert_eq!(schedule.turn, Turn::Compute(Stage::First));
+            assert_eq!(schedule.turn, Turn::Compute(DataGroup::First));
             assert!(!schedule.handle_values());
-            assert_eq!(schedule.turn, Turn::Compute(Stage::Others));
+            assert_eq!(schedule.turn, Turn::Compute(DataGroup::Others));
             assert!(schedule.handle_values());
             schedule.repeat();
         }
-        assert!(Stage::First.has(true) && !Stage::First.has(false) && Stage::Others.has(false));
+        assert!(DataGroup::First.has(true) && !DataGroup::First.has(false) && DataGroup::Others.has(false));
     }
 }

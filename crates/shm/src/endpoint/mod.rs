@@ -192,7 +192,7 @@ struct InChannel {
     /// Number of bytes between two such wake-ups.
     wake_step: u64,
     assembling: Option<receive::Assembly>,
-    /// What matters for checkpoints, if there are any.
+    /// The marks of checkpoints that came, if the run has checkpoints.
     marks: Option<Box<cut::ChannelMarks>>,
     known: arrived::KnownPreamble,
 }

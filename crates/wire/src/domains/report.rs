@@ -145,7 +145,7 @@ pub enum AgentReport {
         #[n(1)]
         ports: Vec<(String, String)>,
     },
-    /// What has become of the file of a rank for the checkpoint at a moment (model time, s).
+    /// The outcome of a rank's file for the checkpoint at a moment (model time, s).
     #[n(11)]
     Checkpoint {
         #[n(0)]

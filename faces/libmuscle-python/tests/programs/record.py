@@ -1,4 +1,4 @@
-"""What an instance sends and receives, as lines of a file that is compared."""
+"""The messages of an instance, as lines of a file that is compared."""
 
 import numpy as np
 from libmuscle import Grid
