@@ -1,4 +1,5 @@
-// The common parts of both ends of a test: buffers with a pattern, and checks that end the program with their line.
+// The common parts of both ends of a test: buffers with a pattern, and checks that end the program with their
+// line.
 
 #pragma once
 

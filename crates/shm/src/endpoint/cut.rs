@@ -1,6 +1,6 @@
 //! Cuts: which messages belong to a checkpoint. At its save, an endpoint sends a mark on each of its channels.
-//! A message that came on a channel before its sender's mark, and is not received at the save, was under way: it
-//! belongs to the checkpoint. The resumed sender sends again whatever was received behind the mark, so the
+//! A message that came on a channel before its sender's mark, and is not received at the save, was under way:
+//! it belongs to the checkpoint. The resumed sender sends again whatever was received behind the mark, so the
 //! resumed receiver drops as many messages. (Chandy and Lamport, ACM TOCS 3(1), 1985, with the difference that
 //! a receiver may save later than the mark comes, which is sound because codes repeat what they did.)
 //!
