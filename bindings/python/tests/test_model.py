@@ -94,6 +94,13 @@ def test_what_cannot_be_done_yet_is_refused_as_the_command_refuses_it(tmp_path):
         run(model, {"p": print})
 
 
+def test_restarts_are_refused_by_name(tmp_path):
+    file = tmp_path / "model.ymmsl"
+    file.write_text("ymmsl_version: v0.1\nmodel: {name: m, components: {a: p}}\nligament: {restarts: 2}\n")
+    with pytest.raises(RunError, match="asks for restarts"):
+        run(Model.load(file), {"p": print}, run_dir=tmp_path / "run")
+
+
 def test_a_file_that_is_no_model_says_what_is_wrong_and_where(tmp_path):
     path = tmp_path / "bad.ymmsl"
     path.write_text("ymmsl_version: v0.1\nmodel:\n  name: x\n  componnets: {}\n")

@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class ProfileEventType(Enum):
-    """The activities of an instance. The numbers are those in the table `event_types` of `performance.sqlite`."""
+    """The activities of an instance, numbered as in the table `event_types` of `performance.sqlite`."""
 
     REGISTER = 0
     CONNECT = 4

@@ -151,7 +151,8 @@ impl Implicit {
             if !self.schedule.windows.is_same(message.timestamp, time) {
                 return Err(unfit(fault!(
                     WRONG_WINDOW,
-                    "{}: the message on \"{input}\" is of time {}, and values at {} are wanted",
+                    "{}: the message on \"{input}\" is of time {}, and values at {} are wanted; send each \
+                     result with the next_timestamp of the message that the window began with",
                     self.place(),
                     ShownTime(message.timestamp),
                     ShownTime(time)

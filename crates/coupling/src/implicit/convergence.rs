@@ -77,11 +77,21 @@ impl Convergence {
                 MeasureKind::Relative => norm(after),
                 MeasureKind::ResidualRelative => *first.get_or_insert(change),
             };
-            // Without a change there is nothing to be compared, even with 0.
-            let value = if change == 0.0 { 0.0 } else { change / against };
+            // Without a change there is nothing to be compared, even with 0. A norm that overflows says nothing.
+            let value = if change == 0.0 {
+                0.0
+            } else if against.is_finite() {
+                change / against
+            } else {
+                f64::NAN
+            };
             // A comparison with NaN is false, so NaN is never within a limit.
             agreement.is_reached &= value <= measure.limit;
-            agreement.worst = agreement.worst.max(value / measure.limit);
+            let share = value / measure.limit;
+            // The operation `max` of floating-point numbers passes over NaN.
+            if share > agreement.worst || share.is_nan() {
+                agreement.worst = share;
+            }
             agreement.values.push(value);
         }
         agreement
@@ -123,6 +133,9 @@ mod tests {
         assert!(!of(&mut one(Relative, 1e-6), &[1.0], &[0.0]).1);
         assert!(!of(&mut one(Relative, 1.0), &[0.0], &[f64::INFINITY]).1);
         assert!(!of(&mut one(Absolute, 1.0), &[0.0], &[f64::NAN]).1);
+        assert!(!of(&mut one(Relative, 0.1), &[1e308, 1e308], &[1.5e308, 1.5e308]).1, "the norm overflows");
+        let nothing = one(Absolute, 1.0).compare(|_| (&[0.0], &[f64::NAN]));
+        assert!(nothing.worst.is_nan());
     }
 
     #[test]

@@ -66,6 +66,14 @@ pub(super) fn begin(model: &ResolvedModel, run: &Path, plan: &mut RunPlan) -> Re
     if rules.is_empty() && model.resume.is_empty() {
         return Ok(Checkpoints::default());
     }
+    if let Some(light) = (0..).zip(&plan.instances).find(|(number, _)| model.light_program(*number).is_some()) {
+        return Err(fault!(
+            CHECKPOINT_UNSUPPORTED,
+            "{} is a light component, or one that comes with Ligament, and a checkpoint cannot save its state \
+             yet; run without checkpoints: --ignore checkpoints, --ignore resume",
+            light.1.name
+        ));
+    }
     let ended = examine(plan, &model.resume)?;
     let directory = run.join(CHECKPOINTS_DIRECTORY);
     let moments: Vec<MomentRule> = rules.simulation_time.iter().map(moment_rule).collect();

@@ -85,6 +85,8 @@ pub struct RunOptions {
     pub steered: Vec<SteeringRecord>,
     /// Checkpoint from which the run resumes, such as `model-20261128@3`.
     pub resumed_from: Option<String>,
+    /// True if the caller makes the restarts that the model asks for.
+    pub makes_restarts: bool,
 }
 
 /// The output while a model runs, on standard error.
@@ -175,6 +177,13 @@ pub fn run_over<'a>(
     starter: Option<&'a mut (dyn Starter + 'a)>,
     spread: Option<DomainSpread<'a>>,
 ) -> Result<RunResult, Fault> {
+    if model.ligament.restarts.is_some_and(|restarts| restarts > 0) && !options.makes_restarts {
+        return Err(fault!(
+            CHECKPOINT_UNSUPPORTED,
+            "the model asks for restarts, and only \"ligament run\" makes them yet; take \"restarts\" out of \
+             \"ligament:\", or run the model by that command on its machines"
+        ));
+    }
     let (began, since) = (UtcTime::now(), Instant::now());
     let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
     let plan = plan(model, &directory.name(), &options.manual);
