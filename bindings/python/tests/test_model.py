@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ligament import Model, ModelError, Operator, SettingError, Settings, UsageError, run
+from ligament import Model, ModelError, Operator, RunError, SettingError, Settings, UsageError, run
 
 
 def ring(count: int) -> Model:

@@ -77,7 +77,8 @@ impl Convergence {
                 MeasureKind::Relative => norm(after),
                 MeasureKind::ResidualRelative => *first.get_or_insert(change),
             };
-            // Without a change there is nothing to be compared, even with 0. A norm that overflows says nothing.
+            // Without a change there is nothing to be compared, even with 0. A norm that overflows says
+            // nothing.
             let value = if change == 0.0 {
                 0.0
             } else if against.is_finite() {
