@@ -247,7 +247,7 @@ def test_a_window_that_does_not_divide_the_time_is_followed_by_a_short_one(coupl
     assert ran.status == 0, ran.text
     done = Coupling(ran)
     assert [float(row["end"]) for row in done.rows] == [0.4, 0.8, 1.0]
-    assert "the last one is only 0.19999999999999996 s long" in (ran.directory / "manager.log").read_text()
+    assert "the last one has only the length 0.19999999999999996" in (ran.directory / "manager.log").read_text()
     assert "3 windows" in done.plot and done.said("left") == "end 1.0"
 
 
@@ -316,6 +316,9 @@ def test_data_of_another_shape_or_kind_are_refused(coupled):
     ({"limits": "left often 1e-3"}, ("\"limits\" has \"left often 1e-3\"",)),
     ({"min_iterations": 5, "max_iterations": 4}, ("\"min_iterations\" is 5",)),
     ({"relaxation": 0.0}, ("\"relaxation\" is 0",)),
+    ({"acceleration": "none", "relaxation": 0.5}, ("\"relaxation\" changes nothing",)),
+    ({"scheme": "parallel-explicit", "acceleration": "aitken"}, ("\"acceleration\" is for implicit schemes",)),
+    ({"scheme": "parallel-explicit", "max_iterations": 9}, ("\"max_iterations\" is for implicit schemes",)),
     ({"acceleration": "iqn"}, ("cannot be \"iqn\"",)),
 ])
 def test_wrong_settings_are_named(coupled, own, parts):

@@ -390,8 +390,9 @@ impl Submodel for Implicit {
         match self.schedule.windows.short_window() {
             Some(length) => {
                 let text = format!(
-                    "{}: the window does not divide the time, so the last one is only {length} s long",
-                    self.name
+                    "{}: the window does not divide the time, so the last one has only the length {}",
+                    self.name,
+                    ShownTime(length)
                 );
                 instance.log(LogLevel::Warning, &text)
             }

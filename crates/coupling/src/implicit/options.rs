@@ -41,10 +41,6 @@ pub(super) struct CouplingOptions {
     pub method: Method,
 }
 
-fn bad(fault: Fault) -> Error {
-    wrong(fault)
-}
-
 impl CouplingOptions {
     /// Reads the settings of an instance with these data.
     pub fn new(instance: &Instance, data: &[String]) -> Result<CouplingOptions, Error> {
@@ -52,6 +48,7 @@ impl CouplingOptions {
         let (order, kind) =
             scheme.as_deref().unwrap_or("parallel-implicit").split_once('-').unwrap_or_default();
         let (serial, implicit) = (order == "serial", kind == "implicit");
+        refuse_unused(instance, implicit)?;
         let from_first = named(instance, "first", data)?;
         checked_order(&from_first, serial)?;
         let accelerated: Vec<bool> =
@@ -61,7 +58,7 @@ impl CouplingOptions {
             None => accelerated.clone(),
         };
         if let Some(at) = (0..data.len()).find(|&at| leading[at] && !accelerated[at]) {
-            return Err(bad(fault!(
+            return Err(wrong(fault!(
                 SHIPPED_SETTING_WRONG,
                 "\"accelerated_by\" names \"{}\", which \"first\" names too; data of the component that \
                  computes first are passed on as they are in a serial scheme",
@@ -70,7 +67,7 @@ impl CouplingOptions {
         }
         let measures = measures(instance, data)?;
         if implicit && measures.is_empty() {
-            return Err(bad(fault!(
+            return Err(wrong(fault!(
                 SHIPPED_SETTING_WRONG,
                 "an implicit scheme needs a limit for the change from one iteration to the next; set \
                  \"relative_limit\", \"absolute_limit\", \"residual_relative_limit\" or \"limits\""
@@ -79,7 +76,7 @@ impl CouplingOptions {
         let min_iterations = count(instance, "min_iterations", 1, 1)?;
         let max_iterations = count(instance, "max_iterations", MAX_ITERATIONS, 1)?;
         if min_iterations > max_iterations {
-            return Err(bad(fault!(
+            return Err(wrong(fault!(
                 SHIPPED_SETTING_WRONG,
                 "\"min_iterations\" is {min_iterations}, and \"max_iterations\" {max_iterations}"
             )));
@@ -99,13 +96,43 @@ impl CouplingOptions {
     }
 }
 
+/// Refuses settings that would change nothing.
+fn refuse_unused(instance: &Instance, implicit: bool) -> Result<(), Error> {
+    let acceleration = text(instance, "acceleration")?.filter(|name| name != "none");
+    let relaxation = number(instance, "relaxation")?.is_some();
+    let counts = ["min_iterations", "max_iterations"].map(|name| Ok((name, whole_number(instance, name)?)));
+    let count = counts.into_iter().collect::<Result<Vec<_>, Error>>()?;
+    let count = count.into_iter().find(|(_, value)| value.is_some()).map(|(name, _)| name);
+    let words = [
+        ("acceleration", acceleration.is_some()),
+        ("relaxation", relaxation),
+        ("accelerated_by", text(instance, "accelerated_by")?.is_some()),
+        ("no_convergence", text(instance, "no_convergence")?.is_some()),
+    ];
+    let unused = words.into_iter().find(|(_, is_set)| *is_set).map(|(name, _)| name).or(count);
+    if let Some(name) = unused.filter(|_| !implicit) {
+        return Err(wrong(fault!(
+            SHIPPED_SETTING_WRONG,
+            "\"{name}\" is for implicit schemes; an explicit one computes each window once"
+        )));
+    }
+    let is_plain = text(instance, "acceleration")?.as_deref() == Some("none");
+    if is_plain && relaxation {
+        return Err(wrong(fault!(
+            SHIPPED_SETTING_WRONG,
+            "\"relaxation\" changes nothing with the acceleration \"none\"; take \"constant\""
+        )));
+    }
+    Ok(())
+}
+
 /// Reads a number that is not negative and not NaN.
 fn at_least_0(instance: &Instance, name: &str, default: f64) -> Result<f64, Error> {
     let value = number(instance, name)?.unwrap_or(default);
     if value >= 0.0 && value.is_finite() {
         return Ok(value);
     }
-    Err(bad(fault!(SHIPPED_SETTING_WRONG, "\"{name}\" is {value}; give a number that is not below 0")))
+    Err(wrong(fault!(SHIPPED_SETTING_WRONG, "\"{name}\" is {value}; give a number that is not below 0")))
 }
 
 /// Reads a whole number that is at least `least`.
@@ -114,14 +141,14 @@ fn count(instance: &Instance, name: &str, default: i64, least: i64) -> Result<u6
     if value >= least {
         return Ok(value as u64);
     }
-    Err(bad(fault!(SHIPPED_SETTING_WRONG, "\"{name}\" is {value}; give a whole number from {least} on")))
+    Err(wrong(fault!(SHIPPED_SETTING_WRONG, "\"{name}\" is {value}; give a whole number from {least} on")))
 }
 
 fn windows(instance: &Instance) -> Result<Windows, Error> {
     let of = |name: &str| Ok::<f64, Error>(number(instance, name)?.unwrap_or(0.0));
     let (begin, length, until) = (of("begin")?, of("window")?, of("until")?);
     Windows::new(begin, length, until).ok_or_else(|| {
-        bad(fault!(
+        wrong(fault!(
             SHIPPED_SETTING_WRONG,
             "\"window\" is {length}, \"begin\" {} and \"until\" {}: a window is above 0 and not lost in the \
              digits of these times, and the end is after the beginning",
@@ -135,7 +162,7 @@ fn windows(instance: &Instance) -> Result<Windows, Error> {
 /// `None` if the setting is not set.
 fn named(instance: &Instance, name: &str, data: &[String]) -> Result<Option<Vec<bool>>, Error> {
     let Some(text) = text(instance, name)? else { return Ok(None) };
-    names(name, &text, data).map(Some).map_err(bad)
+    names(name, &text, data).map(Some).map_err(wrong)
 }
 
 fn names(setting: &str, text: &str, data: &[String]) -> Result<Vec<bool>, Fault> {
@@ -169,21 +196,21 @@ fn checked_order(from_first: &Option<Vec<bool>>, serial: bool) -> Result<(), Err
         }
         _ => return Ok(()),
     };
-    Err(bad(fault!(SHIPPED_SETTING_WRONG, "{why}")))
+    Err(wrong(fault!(SHIPPED_SETTING_WRONG, "{why}")))
 }
 
 const KINDS: [MeasureKind; 3] = [MeasureKind::Absolute, MeasureKind::Relative, MeasureKind::ResidualRelative];
 
 /// Reads the limits: those for all data, and those of `limits` for single ones.
 fn measures(instance: &Instance, data: &[String]) -> Result<Vec<Measure>, Error> {
-    let own = single_limits(&text(instance, "limits")?.unwrap_or_default(), data).map_err(bad)?;
+    let own = single_limits(&text(instance, "limits")?.unwrap_or_default(), data).map_err(wrong)?;
     let mut measures = Vec::new();
     for at in 0..data.len() {
         let mut here: Vec<Measure> = own.iter().filter(|measure| measure.data == at).cloned().collect();
         for kind in KINDS.into_iter().filter(|_| !own.iter().any(|measure| measure.data == at)) {
             let name = format!("{}_limit", kind.name());
             if let Some(limit) = number(instance, &name)? {
-                here.push(Measure { data: at, kind, limit: usable_limit(&name, limit).map_err(bad)? });
+                here.push(Measure { data: at, kind, limit: usable_limit(&name, limit).map_err(wrong)? });
             }
         }
         measures.extend(here);
@@ -229,7 +256,7 @@ fn method(instance: &Instance) -> Result<Method, Error> {
     let relaxation =
         at_least_0(instance, "relaxation", if is_newton { NEWTON_RELAXATION } else { RELAXATION })?;
     if relaxation == 0.0 {
-        return Err(bad(fault!(SHIPPED_SETTING_WRONG, "\"relaxation\" is 0; nothing would ever change")));
+        return Err(wrong(fault!(SHIPPED_SETTING_WRONG, "\"relaxation\" is 0; nothing would ever change")));
     }
     Ok(match &*name {
         "none" => Method::Plain,

@@ -5,6 +5,7 @@ use crate::files::{name_of, AtomicFile};
 use crate::settings;
 use crate::tables::{row, written, Separator};
 use ligament_instance::{Error, Instance};
+use ligament_wire::times::ShownTime;
 use std::fmt::Write;
 
 /// Size of the plot in pixels, and the places of its axes.
@@ -97,7 +98,9 @@ impl CouplingRecord {
         ];
         let measures = window.measures.iter().map(|&measure| written(measure));
         self.table.write((row(fixed.into_iter().chain(measures), Separator::COMMA) + "\n").as_bytes())?;
-        let bar = Bar { iterations: window.iterations, converged: window.converged, worst: window.worst };
+        // NaN is as far from convergence as infinity, and has no place on an axis.
+        let worst = if window.worst.is_nan() { f64::INFINITY } else { window.worst };
+        let bar = Bar { iterations: window.iterations, converged: window.converged, worst };
         self.add_bar(bar);
         Ok(())
     }
@@ -178,8 +181,8 @@ impl CouplingRecord {
         text(left, share_height(MIN_SHARE) + 4.0, "end", "1e-6");
         let last = "the largest change of the last iteration over its limit (dashed: the limit)";
         text(LEFT_PX, LINE_TOP_PX - 8.0, "start", last);
-        text(LEFT_PX, HEIGHT_PX - 28.0, "start", &format!("{:?} s", self.begin));
-        text(RIGHT_PX, HEIGHT_PX - 28.0, "end", &format!("{:?} s", self.end));
+        text(LEFT_PX, HEIGHT_PX - 28.0, "start", &ShownTime(self.begin).to_string());
+        text(RIGHT_PX, HEIGHT_PX - 28.0, "end", &ShownTime(self.end).to_string());
         let legend = if self.per_bar > 1 {
             format!("Each bar is the largest of {} windows. Orange: no convergence", self.per_bar)
         } else {
