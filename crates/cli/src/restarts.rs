@@ -57,13 +57,18 @@ impl Restarts {
         }
     }
 
+    /// Returns true if the next run may be followed by another one.
+    pub fn are_left(&self) -> bool {
+        self.made < self.allowed
+    }
+
     /// Returns the run that follows a run that has ended. Returns `None` if none is to follow.
     ///
     /// If two runs end in the same way without a later checkpoint between, the state itself may be what makes
     /// them fail. The next run then goes on from one checkpoint earlier, once.
     pub fn next(&mut self, result: &RunResult) -> Option<Restart> {
         let record = &result.record;
-        if self.made >= self.allowed || !may_go_on(record) {
+        if !self.are_left() || !may_go_on(record) {
             return None;
         }
         let run = RunDirectory::open(&result.directory);

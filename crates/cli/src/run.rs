@@ -203,7 +203,9 @@ fn carry_out(
         (false, false) => SummaryStyle::All,
     };
     loop {
-        let mut result = match run_once(arguments, &model, options.clone(), machines, site) {
+        // The options have the text of the model, which may be long. Only another run needs it again.
+        let own = if restarts.are_left() { options.clone() } else { std::mem::take(&mut options) };
+        let mut result = match run_once(arguments, &model, own, machines, site) {
             Ok(result) => result,
             Err(error) => return refuse(arguments, &error),
         };
@@ -212,8 +214,8 @@ fn carry_out(
             return tell(&directory, &result.record, telling);
         };
         result.record.continued_by = Some(next.directory.display().to_string());
-        let recorded = serde_json::to_string_pretty(&result.record).unwrap_or_default();
-        if let Err(error) = directory.write_record(&recorded) {
+        let recorded = serde_json::to_string_pretty(&result.record);
+        if let Some(error) = recorded.ok().and_then(|text| directory.write_record(&text).err()) {
             crate::complain(&error);
         }
         if !arguments.json {

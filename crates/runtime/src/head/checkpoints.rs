@@ -20,9 +20,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Directory below it with files of checkpoints that are not whole.
+/// Directory below that of the checkpoints, with files of checkpoints that are not whole.
 const UNFINISHED_DIRECTORY: &str = ".unfinished";
-/// Directory below that with the files of instances that have ended.
+/// Directory below the unfinished ones, with the files of instances that have ended.
 const OVER_DIRECTORY: &str = "over";
 /// Number of checkpoints that are kept if the model does not give it.
 const DEFAULT_KEPT_CHECKPOINTS: usize = 2;
