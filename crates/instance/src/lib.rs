@@ -23,6 +23,7 @@ mod error;
 mod events;
 mod exchange;
 mod expected;
+mod flags;
 mod identity;
 mod instance;
 mod iteration;
@@ -56,7 +57,8 @@ pub use error::{
 };
 pub use events::EventBatch;
 pub use expected::{Expected, Origin};
-pub use instance::{Flags, GridProgress, Instance, LogLevel, OpenExchange, Parallelism};
+pub use flags::Flags;
+pub use instance::{GridProgress, Instance, LogLevel, OpenExchange, Parallelism};
 pub use ligament_exchange::Part;
 pub use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings};
 pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayOrder, ArrayRef, DType, Value, ValueRef};

@@ -33,8 +33,9 @@ pub(crate) use share::Share;
 
 use crate::chains::{ByChannel, FilterAnnouncement, Lists};
 use crate::error::{AgentError, Error, ErrorKind};
+use crate::flags::Flags;
 use crate::identity::from_environment;
-use crate::instance::{Common, Flags, Instance};
+use crate::instance::{Common, Instance};
 use crate::ports::{JoinedChannel, PortTable, Ports};
 use crate::submodel::{run_submodel, Submodel};
 use crate::sys;
