@@ -43,11 +43,11 @@ class Instance:
     ) -> None:
         join_by_hand()
         named = None if ports is None else {operator.name: names for operator, names in ports.items()}
-        core_flags = ligament.InstanceFlags.NONE
-        for flag in InstanceFlags(flags):
-            core_flags |= ligament.InstanceFlags.__members__.get(flag.name, ligament.InstanceFlags.NONE)
-        self._core = ligament.Instance(named, core_flags)
         self._flags = InstanceFlags(flags)
+        core_flags = ligament.InstanceFlags.NONE
+        for flag in self._flags:
+            core_flags |= ligament.InstanceFlags[flag.name]
+        self._core = ligament.Instance(named, core_flags)
         self._instance_id = Reference(self._core.name)
         # Bound once, since each message needs them.
         self._send, self._receive = self._core.send, self._core.receive
@@ -231,11 +231,5 @@ class Instance:
                 f"{name} belongs to the calls of checkpoints: make the instance with"
                 " InstanceFlags.USES_CHECKPOINT_API"
             )
-        call = getattr(self._core, name, None)
-        if call is None:
-            raise RuntimeError(
-                f"{name} needs checkpoints, which Ligament {ligament.__version__} does not have; leave the"
-                " flag USES_CHECKPOINT_API and its calls out, or install a later version of Ligament"
-            )
-        return call
+        return getattr(self._core, name)
 

@@ -52,6 +52,7 @@ def run_simulation(configuration: Document, implementations: dict[str, Callable[
         sys.stderr.flush()
         outputs = os.dup(1), os.dup(2)
         processes = {name: partial(_live, code, folder, outputs) for name, code in functions.items()}
+        result = None
         try:
             result = ligament.run(model, processes, show="nothing")
         except ligament.RunError as error:
@@ -60,7 +61,7 @@ def run_simulation(configuration: Document, implementations: dict[str, Callable[
         finally:
             for output in outputs:
                 os.close(output)
-            if "result" in locals() and result is not None:
+            if result is not None:
                 _record(result.directory, folder)
 
 

@@ -1,6 +1,7 @@
 """`muscle3`: looks at what a run has left, as MUSCLE 3's command of this name does."""
 
 import argparse
+import sqlite3
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     resources.add_argument("-c", "--cores-per-node", type=int, required=True)
     resources.add_argument("-v", "--verbose", action="store_true")
     resources.set_defaults(run=_resources)
-    snapshot = commands.add_parser("snapshot", help="not there yet")
+    snapshot = commands.add_parser("snapshot", help="not there")
     snapshot.add_argument("snapshot_files", nargs="+", type=Path)
     snapshot.add_argument("-d", "--data", action="store_true")
     snapshot.add_argument("-v", "--verbose", action="store_true")
@@ -48,13 +49,18 @@ def _profile(options: argparse.Namespace) -> int:
         from muscle3 import profiling
     except ImportError as error:
         raise RuntimeError(f"pictures need matplotlib: pip install matplotlib ({error})") from None
-    with ProfileDatabase(options.performance_file) as database:
-        if options.instances:
-            profiling.plot_instances(database)
-        if options.resources:
-            profiling.plot_resources(database)
-        if options.timeline:
-            profiling.plot_timeline(database)
+    try:
+        with ProfileDatabase(options.performance_file) as database:
+            if options.instances:
+                profiling.plot_instances(database)
+            if options.resources:
+                profiling.plot_resources(database)
+            if options.timeline:
+                profiling.plot_timeline(database)
+    except sqlite3.Error as error:
+        raise RuntimeError(
+            f"{options.performance_file}: {error}; give the performance.sqlite of a run"
+        ) from None
     profiling.show_plots()
     return 0
 

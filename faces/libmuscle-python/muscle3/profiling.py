@@ -1,5 +1,7 @@
 """Pictures of a profile, with matplotlib."""
 
+from collections import defaultdict
+
 import numpy as np
 from libmuscle import ProfileDatabase
 from matplotlib import pyplot
@@ -41,14 +43,16 @@ def plot_resources(database: ProfileDatabase) -> None:
 def plot_timeline(database: ProfileDatabase) -> None:
     """Draws what each instance did when: it computes where nothing else is drawn."""
     rows = database.events(tuple(_COLOURS))
-    names = sorted({row[0] for row in rows})
+    bars = defaultdict(list)
     begin = min((row[2] for row in rows), default=0)
+    for name, kind, start, stop in rows:
+        bars[name, kind].append(((start - begin) * 1e-9, (stop - start) * 1e-9))
+    names = sorted({name for name, _ in bars})
     _, axes = pyplot.subplots(layout="constrained")
     for kind, colour in _COLOURS.items():
         for place, name in enumerate(names):
-            mine = [row[2:] for row in rows if row[:2] == (name, kind)]
-            bars = [((start - begin) * 1e-9, (stop - start) * 1e-9) for start, stop in mine]
-            axes.broken_barh(bars, (place - 0.4, 0.8), color=colour, label=kind if place == 0 else None)
+            label = kind if place == 0 else None
+            axes.broken_barh(bars[name, kind], (place - 0.4, 0.8), color=colour, label=label)
     axes.set_yticks(range(len(names)), names)
     axes.set(title="Timeline", xlabel="Wallclock time (s)")
     axes.legend()

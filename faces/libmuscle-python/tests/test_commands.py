@@ -79,6 +79,23 @@ def test_the_profile_is_drawn(face, model):
     assert "-i, -r or -t" in call(face, *profile, cwd=model, status=1).stdout
 
 
+def test_a_file_that_is_no_profile_is_named(face, model):
+    (model / "other.sqlite").write_text("no database")
+    profile = ("-m", "muscle3.muscle3", "profile", "other.sqlite", "-i")
+    assert "other.sqlite: file is not a database" in call(face, *profile, cwd=model, status=1).stderr
+
+
+def test_a_model_with_sections_of_ligament_has_a_profile_in_a_directory_of_any_name(face, model):
+    with (model / "model.ymmsl").open("a") as file:
+        file.write("ligament: {scales: {macro: {time_step: 10 ms, total_time: 1 s}}}\n")
+    run = model / "50% of a run?"
+    manage(face, model, "--start-all", "--run-dir", run)
+    question = ("from libmuscle import ProfileDatabase; import sys\n"
+                "with ProfileDatabase(sys.argv[1]) as profile: print(profile.instance_stats()[0])")
+    said = call(face, "-c", question, run / "performance.sqlite", cwd=model).stdout
+    assert said == "['macro', 'micro']\n"
+
+
 def test_an_error_shutdown_with_exit_status_0_fails_no_run(face, model):
     manage(face, model, "--start-all", "--run-dir", "run", end="in order")
     assert "this macro is to end so: in order" in (model / "run/muscle3_manager.log").read_text()

@@ -1,5 +1,5 @@
 """Reads `precice-config.xml`: which participants exchange which data on which meshes, and how a window is
-computed. Whatever it has and this module does not is named with its line."""
+computed. Elements and attributes that this module does not have are named with their lines."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,6 +12,26 @@ from .errors import Error
 WITHOUT_MEANING = {"log", "profiling", "m2n:sockets", "m2n:mpi", "m2n:mpi-multiple-ports"}
 # Elements that write files. They are left out with a warning.
 LEFT_OUT = {"export:vtk", "export:vtu", "export:vtp", "export:csv", "watch-point", "watch-integral"}
+# The attributes of each element that are read, or without effect (docs/faces/precice.md).
+_MEASURE, _DATA = "data mesh limit", "name waveform-degree"
+ATTRIBUTES = {name: frozenset(words.split()) for name, words in {
+    "precice-configuration": "experimental wait-in-finalize sync-mode",
+    "solver-interface": "dimensions experimental",
+    "data:scalar": _DATA, "data:vector": _DATA, "mesh": "name dimensions", "use-data": "name",
+    "participant": "name control", "provide-mesh": "name",
+    "receive-mesh": "name from safety-factor geometric-filter", "write-data": "name mesh",
+    "read-data": "name mesh", "data": "name mesh",
+    "mapping:nearest-neighbor": "direction from to constraint", "participants": "first second",
+    "max-time": "value", "max-time-windows": "value", "time-window-size": "value method",
+    "max-iterations": "value", "min-iterations": "value", "exchange": "data mesh from to initialize substeps",
+    "absolute-convergence-measure": _MEASURE, "relative-convergence-measure": _MEASURE,
+    "residual-relative-convergence-measure": _MEASURE, "relaxation": "value", "initial-relaxation": "value",
+    "preconditioner": "type", "filter": "type limit", "max-used-iterations": "value",
+    "time-windows-reused": "value", "imvj-restart-mode": "type chunk-size",
+}.items()}
+# Values with which other attributes change nothing, if they are not those of "false".
+HARMLESS = {"freeze-after": ("-1",)}
+TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
 @dataclass
@@ -100,7 +120,7 @@ class Configuration:
 
 def identifier(name):
     """A name as a model can have it."""
-    name = re.sub(r"\W", "_", name)
+    name = re.sub(r"\W", "_", name, flags=re.ASCII)
     return name if name[:1].isalpha() else f"d_{name}"
 
 
@@ -145,14 +165,61 @@ class Reader:
                 self.problem(child, f"<{child.name}> in <{element.name}> is not there in Ligament's face of "
                                     "preCICE; take it out, or write the model by hand")
 
+    def unread(self, element):
+        """Names the attributes of an element, and of those in it, that would change nothing."""
+        for child in element.children:
+            self.unread(child)
+        known = ATTRIBUTES.get(element.name)
+        for name, value in element.attributes.items():
+            if known is None or name in known or name.startswith("xmlns"):
+                continue
+            if value.lower() not in HARMLESS.get(name, FALSE):
+                self.problem(element, f"\"{name}\" of <{element.name}> is not there in Ligament's face of "
+                                      "preCICE; take it out")
+
     def need(self, element, name):
         """An attribute that must be there."""
-        if name not in element.attributes:
+        if not element.attributes.get(name):
             self.problem(element, f"<{element.name}> has no \"{name}\"")
         return element.attributes.get(name, "")
 
+    def named(self, element, attribute, known):
+        """An attribute with one of the names that are known."""
+        name = self.need(element, attribute)
+        if name and name not in known:
+            self.problem(element, f"<{element.name}> names \"{name}\", and there are "
+                                  f"{', '.join(known) or 'none'}")
+        return name
+
+    def names(self, elements):
+        """The names of elements, each with its element; no two are the same in a model."""
+        found, in_model = {}, {}
+        for one in elements:
+            name = self.need(one, "name")
+            other = in_model.setdefault(identifier(name), name)
+            if name and other in found:
+                self.problem(one, f"the names \"{other}\" and \"{name}\" of two <{one.name}> are both "
+                                  f"{identifier(name)} in a model; give one of them another name")
+            found[name] = one
+        return found
+
+    def flag(self, element, name):
+        """A word for true or false in an attribute, which is false if it is not there."""
+        word = element.attributes.get(name, "false").lower()
+        if word not in TRUE + FALSE:
+            self.problem(element, f"\"{name}\" of <{element.name}> is \"{word}\"; true or false is wanted")
+        return word in TRUE
+
+    def only(self, element, *names):
+        """The child of one of these names in a list, which is empty if there is none."""
+        found = element.all(*names)
+        for one in found[1:]:
+            self.problem(one, f"<{one.name}> comes after <{found[0].name}> on line {found[0].line}; one is "
+                              "wanted")
+        return found[:1]
+
     def number(self, element, name="value", kind=float):
-        """A number in an attribute, above 0."""
+        """A number above 0 in an attribute."""
         text = self.need(element, name)
         try:
             value = kind(text)
@@ -175,20 +242,24 @@ def read(path):
     if root.name != "precice-configuration":
         reader.problem(root, f"<{root.name}> is no <precice-configuration>")
         reader.finish()
+    reader.unread(root)
     # Version 2 had an element more around all of these.
     top = next(iter(root.all("solver-interface")), root)
+    if top is not root:
+        reader.unknown(root, {"solver-interface"})
     schemes = [child for child in top.children if child.name.startswith("coupling-scheme:")]
     reader.unknown(top, {"data:scalar", "data:vector", "mesh", "participant", *(one.name for one in schemes)})
-    data = top.all("data:scalar", "data:vector")
-    vectors = {reader.need(one, "name"): one.name == "data:vector" for one in data}
+    data = reader.names(top.all("data:scalar", "data:vector"))
+    vectors = {name: one.name == "data:vector" for name, one in data.items()}
     dimensions = {}
-    for mesh in top.all("mesh"):
+    for name, mesh in reader.names(top.all("mesh")).items():
         reader.unknown(mesh, {"use-data"})
-        given = mesh.attributes.get("dimensions") or top.attributes.get("dimensions") or "0"
+        given = mesh.attributes.get("dimensions") or top.attributes.get("dimensions")
         if given not in ("1", "2", "3"):
             reader.problem(mesh, "a mesh has \"dimensions\" 1, 2 or 3")
-        dimensions[reader.need(mesh, "name")] = int(given) if given.isdigit() else 0
-    roles = {reader.need(one, "name"): role(reader, one) for one in top.all("participant")}
+        dimensions[name] = int(given) if given in ("1", "2", "3") else 0
+    participants = reader.names(top.all("participant"))
+    roles = {name: role(reader, one, vectors, dimensions, participants) for name, one in participants.items()}
     if len(schemes) != 1:
         where = schemes[1] if schemes else root
         reader.problem(where, f"there are {len(schemes)} coupling schemes, and one is wanted; several "
@@ -197,32 +268,53 @@ def read(path):
     configuration = Configuration(Path(path), vectors, dimensions, roles, [], "", None, {}, reader.warnings)
     read_scheme(reader, schemes[0], configuration)
     reader.finish()
+    check_data(reader, participants, configuration)
+    reader.finish()
     return configuration
 
 
-def role(reader, element):
+def role(reader, element, data, meshes, participants):
+    """Reads a participant."""
     reader.unknown(element, {"provide-mesh", "receive-mesh", "write-data", "read-data",
                              "mapping:nearest-neighbor"})
     role = Role()
-    role.provided = {reader.need(one, "name") for one in element.all("provide-mesh")}
-    role.received = {reader.need(one, "name"): reader.need(one, "from") for one in element.all("receive-mesh")}
-    pair = lambda one: (reader.need(one, "name"), reader.need(one, "mesh"))  # noqa: E731
-    role.written = [pair(one) for one in element.all("write-data")]
-    role.read = [pair(one) for one in element.all("read-data")]
+    role.provided = {reader.named(one, "name", meshes) for one in element.all("provide-mesh")}
+    role.received = {reader.named(one, "name", meshes): reader.named(one, "from", participants)
+                     for one in element.all("receive-mesh")}
+    role.written, role.read = ([(reader.named(one, "name", data), reader.named(one, "mesh", meshes))
+                                for one in element.all(name)] for name in ("write-data", "read-data"))
     for one in element.all("mapping:nearest-neighbor"):
         constraint = reader.need(one, "constraint")
         if constraint not in ("consistent", "conservative"):
             reader.problem(one, f"the constraint \"{constraint}\" is not there; consistent and "
                                 "conservative are")
-        role.mappings.append(Mapping(reader.need(one, "direction"), reader.need(one, "from"),
-                                     reader.need(one, "to"), constraint))
+        direction = reader.need(one, "direction")
+        if direction not in ("read", "write"):
+            reader.problem(one, f"the direction \"{direction}\" is not there; read and write are")
+        role.mappings.append(Mapping(direction, reader.named(one, "from", meshes),
+                                     reader.named(one, "to", meshes), constraint))
     return role
+
+
+def check_data(reader, participants, configuration):
+    """Names data that are read and never come, and data that are sent and never written."""
+    for name, role in configuration.roles.items():
+        come, go = ({one.data for one in configuration.exchanges if getattr(one, end) == name}
+                    for end in ("receiver", "sender"))
+        for data in sorted({data for data, _ in role.read} - come):
+            reader.problem(participants[name], f"\"{name}\" reads \"{data}\", and no <exchange> brings it")
+        for data in sorted(go - {data for data, _ in role.written}):
+            reader.problem(participants[name], f"\"{name}\" sends \"{data}\", and has no <write-data> for it")
 
 
 MEASURES = {"absolute-convergence-measure": "absolute", "relative-convergence-measure": "relative",
             "residual-relative-convergence-measure": "residual_relative"}
 ACCELERATIONS = {"acceleration:constant": "constant", "acceleration:aitken": "aitken",
                  "acceleration:IQN-ILS": "iqn-ils", "acceleration:IQN-IMVJ": "iqn-imvj"}
+_NEWTON = {"data", "initial-relaxation", "preconditioner", "filter", "max-used-iterations",
+           "time-windows-reused"}
+PARTS = {"constant": {"data", "relaxation"}, "aitken": {"data", "initial-relaxation"}, "iqn-ils": _NEWTON,
+         "iqn-imvj": {*_NEWTON, "imvj-restart-mode"}}
 SCHEMES = {"serial-explicit": "serial-explicit", "parallel-explicit": "parallel-explicit",
            "serial-implicit": "serial-implicit", "parallel-implicit": "parallel-implicit",
            "multi": "parallel-implicit"}
@@ -234,58 +326,62 @@ def read_scheme(reader, element, configuration):
     if name not in SCHEMES:
         reader.problem(element, f"the scheme \"{name}\" is not there; {', '.join(SCHEMES)} are")
         return
-    reader.unknown(element, {"participants", "participant", "max-time", "max-time-windows", "time-window-size",
-                             "min-iterations", "max-iterations", "exchange", *MEASURES, *ACCELERATIONS})
     configuration.scheme = SCHEMES[name]
+    known = {"participants", "participant", "max-time", "max-time-windows", "time-window-size", "exchange"}
+    if configuration.implicit:
+        known |= {"min-iterations", "max-iterations", *MEASURES, *ACCELERATIONS}
+    reader.unknown(element, known)
     settings = configuration.settings
     settings["scheme"] = configuration.scheme
     for one in element.all("exchange"):
         configuration.exchanges.append(exchange(reader, one, configuration))
-    for one in element.all("participants"):
-        configuration.first = reader.need(one, "first")
+    for one in element.all("participant"):
+        reader.named(one, "name", configuration.roles)
+    for one in reader.only(element, "participants"):
+        configuration.first = reader.named(one, "first", configuration.roles)
+        reader.named(one, "second", configuration.roles)
     read_times(reader, element, settings)
     if configuration.scheme.startswith("serial"):
+        if configuration.first is None:
+            reader.problem(element, "a serial scheme needs <participants first=… second=…>")
         first = [configuration.key(one) for one in configuration.exchanges if one.sender == configuration.first]
         settings["first"] = " ".join(dict.fromkeys(first))
     if configuration.implicit:
         settings["no_convergence"] = "warn"
         settings["acceleration"] = "none"
         read_measures(reader, element, configuration)
-        for one in element.all(*ACCELERATIONS):
+        for one in reader.only(element, *ACCELERATIONS):
             read_acceleration(reader, one, configuration)
 
 
 def exchange(reader, element, configuration):
-    sent = Exchange(*(reader.need(element, name) for name in ("data", "mesh", "from", "to")),
-                    element.attributes.get("initialize") in ("true", "1", "yes", "on"))
-    for name, known in ((sent.data, configuration.vectors), (sent.mesh, configuration.dimensions),
-                        (sent.sender, configuration.roles), (sent.receiver, configuration.roles)):
-        if name not in known:
-            reader.problem(element, f"<exchange> names \"{name}\", and there are {', '.join(known)}")
-    return sent
+    known = {"data": configuration.vectors, "mesh": configuration.dimensions, "from": configuration.roles,
+             "to": configuration.roles}
+    return Exchange(*(reader.named(element, *one) for one in known.items()), reader.flag(element, "initialize"))
 
 
 def read_times(reader, element, settings):
-    for one in element.all("time-window-size"):
+    for one in reader.only(element, "time-window-size"):
         if one.attributes.get("method", "fixed") != "fixed":
             reader.problem(one, "the method \"first-participant\" is not there; give a \"value\"")
         settings["window"] = reader.number(one)
-    for one in element.all("max-time"):
+    for one in reader.only(element, "max-time"):
         settings["until"] = reader.number(one)
-    for one in element.all("max-time-windows"):
+    for one in reader.only(element, "max-time-windows"):
         until = reader.number(one, kind=int) * settings.get("window", 1.0)
         settings["until"] = min(settings.get("until", until), until)
-    for one in element.all("max-iterations", "min-iterations"):
-        settings[one.name.replace("-", "_")] = reader.number(one, kind=int)
+    for name in ("max-iterations", "min-iterations"):
+        for one in reader.only(element, name):
+            settings[name.replace("-", "_")] = reader.number(one, kind=int)
     for name in ("window", "until"):
         if name not in settings:
             reader.problem(element, "the scheme needs <time-window-size> and <max-time> or <max-time-windows>")
             return
 
 
-def key_of(reader, element, configuration):
-    """The ports of the data that an element names."""
-    data, mesh = element.attributes.get("data") or reader.need(element, "name"), reader.need(element, "mesh")
+def key_of(reader, element, attribute, configuration):
+    """The ports of the data that an attribute of an element names."""
+    data, mesh = reader.need(element, attribute), reader.need(element, "mesh")
     for one in configuration.exchanges:
         if (one.data, one.mesh) == (data, mesh):
             return configuration.key(one)
@@ -296,11 +392,8 @@ def key_of(reader, element, configuration):
 def read_measures(reader, element, configuration):
     limits = []
     for one in element.all(*MEASURES):
-        for name in {"suffices", "strict"} & one.attributes.keys():
-            if one.attributes[name] not in ("false", "0", "no", "off"):
-                reader.problem(one, f"\"{name}\" is not there: all measures must hold")
         limit = reader.number(one, "limit")
-        limits.append(f"{key_of(reader, one, configuration)} {MEASURES[one.name]} {limit!r}")
+        limits.append(f"{key_of(reader, one, 'data', configuration)} {MEASURES[one.name]} {limit!r}")
     # Each kind of data that goes to several participants is one of the coupling.
     configuration.settings["limits"] = ", ".join(dict.fromkeys(limits))
     if not limits:
@@ -310,21 +403,18 @@ def read_measures(reader, element, configuration):
 def read_acceleration(reader, element, configuration):
     settings = configuration.settings
     settings["acceleration"] = ACCELERATIONS[element.name]
-    known = {"data", "relaxation", "initial-relaxation", "preconditioner", "filter", "max-used-iterations",
-             "time-windows-reused", "imvj-restart-mode"}
-    reader.unknown(element, known)
-    names = [key_of(reader, one, configuration) for one in element.all("data")]
+    reader.unknown(element, PARTS[settings["acceleration"]])
+    names = [key_of(reader, one, "name", configuration) for one in element.all("data")]
     if names and None not in names:
         settings["accelerated_by"] = " ".join(dict.fromkeys(names))
-    for one in element.all("relaxation", "initial-relaxation"):
+    for one in reader.only(element, "relaxation", "initial-relaxation"):
         settings["relaxation"] = reader.number(one)
-    for one in element.all("preconditioner"):
-        kinds = {"residual-sum": "residual-sum", "residual": "residual", "value": "value"}
-        if one.attributes.get("type") not in kinds:
-            reader.problem(one, f"the preconditioner \"{one.attributes.get('type')}\" is not there; "
-                                f"{', '.join(kinds)} are")
-        settings["scaling"] = kinds.get(one.attributes.get("type"), "none")
-    for one in element.all("filter"):
+    for one in reader.only(element, "preconditioner"):
+        kinds, kind = ("residual-sum", "residual", "value"), reader.need(one, "type")
+        if kind not in kinds:
+            reader.problem(one, f"the preconditioner \"{kind}\" is not there; {', '.join(kinds)} are")
+        settings["scaling"] = kind
+    for one in reader.only(element, "filter"):
         kind = one.attributes.get("type", "").lower()
         if kind not in ("qr1", "qr2", "qr3"):
             reader.problem(one, f"the filter \"{one.attributes.get('type')}\" is not there; QR1, "
@@ -332,13 +422,16 @@ def read_acceleration(reader, element, configuration):
         # QR3 decides as QR2 does, and saves it some work.
         settings["filter"] = "qr1" if kind == "qr1" else "qr2"
         settings["filter_limit"] = reader.number(one, "limit") if "limit" in one.attributes else 1e-16
-    for one in element.all("max-used-iterations"):
+    for one in reader.only(element, "max-used-iterations"):
         settings["max_columns"] = reader.number(one, kind=int)
-    for one in element.all("time-windows-reused"):
-        value = one.attributes.get("value", "")
-        if not value.isdigit():
+    for one in reader.only(element, "time-windows-reused"):
+        value = reader.need(one, "value")
+        if value.isdecimal():
+            settings["reused_windows"] = int(value)
+        else:
             reader.problem(one, f"\"value\" is \"{value}\"; a whole number is wanted")
-        settings["reused_windows"] = int(value) if value.isdigit() else 0
-    for one in element.all("imvj-restart-mode"):
+    for one in reader.only(element, "imvj-restart-mode"):
+        if one.attributes.get("type", "RS-LS") != "RS-LS":
+            reader.problem(one, f"the mode \"{one.attributes['type']}\" is not there; RS-LS is")
         if "chunk-size" in one.attributes:
             settings["restart_windows"] = reader.number(one, "chunk-size", int)

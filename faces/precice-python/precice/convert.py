@@ -38,12 +38,17 @@ def conduits(configuration):
 
 def model(configuration, programs):
     """The text of a model. `programs` has a command for each participant."""
+    if COUPLING in map(identifier, configuration.roles):
+        raise Error(f"{configuration.path}: a participant has the name \"{COUPLING}\", which the mapper of the "
+                    "model has; give the participant another name")
     for name in programs:
         if name not in configuration.roles:
             raise Error(f"--program names \"{name}\"; the participants are {', '.join(configuration.roles)}")
     missing = [name for name in configuration.roles if not programs.get(name, "").strip()]
     if missing:
-        raise Error(f"say how {' and '.join(missing)} are started: --program '{missing[0]}=python3 solver.py'")
+        verb = "is" if len(missing) == 1 else "are"
+        names = " and ".join(missing)
+        raise Error(f"say how {names} {verb} started: --program '{missing[0]}=python3 solver.py'")
     lines = ["ymmsl_version: v0.2", "models:", "  coupled:", "    components:"]
     for name in configuration.roles:
         by_operator = ports(configuration, name)
@@ -55,12 +60,31 @@ def model(configuration, programs):
         lines += [f"      {sender}:", *(f"      - {receiver}" for receiver in receivers)]
     lines += ["programs:"]
     for name in configuration.roles:
-        executable, *arguments = shlex.split(programs[name])
+        executable, *arguments = words(name, programs[name])
         lines += [f"  {identifier(name)}:", f"    executable: {json.dumps(executable)}",
                   f"    args: {json.dumps(arguments)}"]
     lines += ["settings:", f"  precice_config: {json.dumps(str(configuration.path.resolve()))}"]
     lines += [f"  {COUPLING}.{name}: {json.dumps(value)}" for name, value in configuration.settings.items()]
     return "\n".join(lines) + "\n"
+
+
+def words(name, command):
+    """The words of the command of a participant."""
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise Error(f"--program {name}={command}: {error}") from error
+
+
+def commands(options):
+    """The command of each participant by its name, from `NAME=COMMAND`."""
+    found = {}
+    for option in options:
+        name, _, command = option.partition("=")
+        if name in found:
+            raise Error(f"--program names \"{name}\" twice; a participant has one command")
+        found[name] = command
+    return found
 
 
 def main(arguments=None):
@@ -73,8 +97,7 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     try:
         configuration = read(options.configuration)
-        programs = dict(one.partition("=")[::2] for one in options.program)
-        text = model(configuration, programs)
+        text = model(configuration, commands(options.program))
         if options.output:
             options.output.write_text(text)
         else:

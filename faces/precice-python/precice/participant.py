@@ -1,10 +1,12 @@
 """`Participant`: the calls of preCICE 3, over an instance of Ligament and `ligament.mappers.implicit`."""
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from ligament import Error as LigamentError
 from ligament import Instance, Message, Operator, RegistrationError
 
 from . import configuration as configurations
@@ -34,6 +36,15 @@ def ports(configuration, name):
     return {Operator.O_I: list(dict.fromkeys(sending)), Operator.S: list(dict.fromkeys(receiving))}
 
 
+@contextmanager
+def as_error():
+    """Errors of Ligament become the one error of this module."""
+    try:
+        yield
+    except LigamentError as error:
+        raise Error(str(error)) from error
+
+
 class Mesh:
     """The points of a mesh that a participant provides or receives."""
 
@@ -45,6 +56,9 @@ class Mesh:
         if positions.size % self.dimensions or (positions.ndim == 2 and positions.shape[1] != self.dimensions):
             raise Error(f"the positions for the mesh \"{self.name}\" have shape {positions.shape}; "
                         f"it has {self.dimensions} coordinates for each point")
+        if not np.isfinite(positions).all():
+            raise Error(f"{np.sum(~np.isfinite(positions))} coordinates for the mesh \"{self.name}\" are NaN "
+                        "or infinite")
         begin = len(self.points)
         self.points = np.concatenate([self.points, positions.reshape(-1, self.dimensions)])
         return np.arange(begin, len(self.points))
@@ -54,9 +68,10 @@ class Participant:
     """A program that takes part in a coupled simulation.
 
     Within a run of Ligament, the setting `precice_config` names the configuration; `configuration_file_name` is
-    read if it is not set.
+    read if it is not set. A communicator has no effect, because there is one process.
     """
 
+    @as_error()
     def __init__(self, participant_name, configuration_file_name, solver_process_index, solver_process_size,
                  communicator=None):
         if (solver_process_index, solver_process_size) != (0, 1):
@@ -76,6 +91,12 @@ class Participant:
             raise Error(f"{file} has no participant \"{participant_name}\"; it has "
                         f"{', '.join(self._configuration.roles)}")
         self._role = self._configuration.roles[participant_name]
+        # The exchanges in which this participant sends, by the names of their ports: one for all receivers on a
+        # mesh. And those in which it receives.
+        self._sent, self._received = ({self._configuration.key(one): one
+                                       for one in self._configuration.exchanges
+                                       if getattr(one, end) == participant_name}
+                                      for end in ("sender", "receiver"))
         named = [*self._role.provided, *self._role.received]
         self._meshes = {mesh: Mesh(mesh, self._configuration.dimensions[mesh]) for mesh in named}
         self._written = {}  # (mesh, data) → values on that mesh
@@ -89,6 +110,7 @@ class Participant:
 
     # Steering
 
+    @as_error()
     def initialize(self):
         """Exchanges meshes and initial values, and waits for the values of the first window."""
         if self._state != "made":
@@ -97,18 +119,18 @@ class Participant:
             raise Error("the run has ended before the coupling began")
         self._state = "coupling"
         self._exchange_meshes()
-        for one in self._sent():
+        for key, one in self._sent.items():
             values = self._on_exchange_mesh(one)
-            key = self._configuration.key(one)
             self._instance.send(f"initial_{key}", Message(0.0, data=values))
             self._instance.send(f"write_{key}", Message(0.0, data=values))
-        for one in self._received():
-            message = self._instance.receive(f"initial_{self._configuration.key(one)}")
+        for key, one in self._received.items():
+            message = self._instance.receive(f"initial_{key}")
             for place in self._places(one):
                 values = self._on_local_mesh(one, place, message.data)
                 self._came[place] = (values, values)
         self._begin_window(self._receive())
 
+    @as_error()
     def advance(self, computed_time_step_size):
         """Ends a time step. At the end of a window, exchanges values and waits for those of the next."""
         self._ongoing("advance")
@@ -124,9 +146,8 @@ class Participant:
         self._complete = False
         if length - self._done > SLACK * length:
             return
-        for one in self._sent():
-            message = Message(self._window[1], data=self._on_exchange_mesh(one))
-            self._instance.send(f"write_{self._configuration.key(one)}", message)
+        for key, one in self._sent.items():
+            self._instance.send(f"write_{key}", Message(self._window[1], data=self._on_exchange_mesh(one)))
         times = self._receive()
         if times[1] is not None and times[0] == self._window[0]:
             self._done, self._restores = 0.0, True
@@ -135,6 +156,7 @@ class Participant:
         self._complete = True
         self._begin_window(times)
 
+    @as_error()
     def finalize(self):
         """Ends the participant."""
         if self._state == "over":
@@ -162,7 +184,7 @@ class Participant:
     def requires_initial_data(self):
         if self._state != "made":
             raise Error("requires_initial_data() belongs before initialize()")
-        return any(one.initialize for one in self._sent())
+        return any(one.initialize for one in self._sent.values())
 
     def requires_writing_checkpoint(self):
         self._initialized("requires_writing_checkpoint")
@@ -220,7 +242,8 @@ class Participant:
             raise Error(f"\"{self._name}\" does not write \"{data_name}\" on \"{mesh_name}\"; see <write-data>")
         ids, buffer = self._ids(mesh_name, vertex_ids), self._buffer(mesh_name, data_name)
         values = np.asarray(values, dtype=float)
-        if values.size != ids.size * buffer.shape[1]:
+        is_turned = values.ndim == 2 and values.shape[1] != buffer.shape[1]
+        if values.size != ids.size * buffer.shape[1] or is_turned:
             raise Error(f"write_data(\"{mesh_name}\", \"{data_name}\"): the values have shape {values.shape}, "
                         f"for {ids.size} vertices of {buffer.shape[1]} components each")
         if not np.isfinite(values).all():
@@ -241,7 +264,9 @@ class Participant:
                         f"between 0 and {left!r}, what is left of the window")
         begin, end = self._came[mesh_name, data_name]
         share = (self._done + relative_read_time) / length if length else 1.0
-        values = (begin + (end - begin) * share if share < 1.0 else end)[ids]
+        values = end[ids]
+        if share < 1.0:
+            values = begin[ids] + (values - begin[ids]) * share
         return values if self._configuration.vectors[data_name] else values[:, 0]
 
     # Helpers
@@ -269,10 +294,12 @@ class Participant:
         return self._mesh(name)
 
     def _ids(self, mesh, ids):
-        ids, count = np.atleast_1d(np.asarray(ids, dtype=np.intp)), len(self._mesh(mesh).points)
+        ids, count = np.atleast_1d(np.asarray(ids)), len(self._mesh(mesh).points)
+        if ids.size and ids.dtype.kind not in "iu":
+            raise Error(f"the ids of vertices of the mesh \"{mesh}\" are whole numbers, and not {ids.dtype}")
         if ids.size and not 0 <= ids.min() <= ids.max() < count:
             raise Error(f"the mesh \"{mesh}\" has {count} vertices, and one of the ids is beyond them")
-        return ids
+        return ids.astype(np.intp, copy=False)
 
     def _buffer(self, mesh, data):
         shape = len(self._mesh(mesh).points), self._configuration.width(data, mesh)
@@ -283,14 +310,6 @@ class Participant:
                 fresh[:len(held)] = held
             self._written[mesh, data] = held = fresh
         return held
-
-    def _sent(self):
-        """The exchanges in which this participant sends; one for all receivers on a mesh."""
-        own = [one for one in self._configuration.exchanges if one.sender == self._name]
-        return list({self._configuration.key(one): one for one in own}.values())
-
-    def _received(self):
-        return [one for one in self._configuration.exchanges if one.receiver == self._name]
 
     def _places(self, exchange):
         """The meshes and data on which the data of an exchange are read."""
@@ -318,10 +337,8 @@ class Participant:
     def _on_exchange_mesh(self, exchange):
         """The written data, on the mesh of an exchange."""
         local = [mesh for data, mesh in self._role.written if data == exchange.data]
-        if not local:
-            raise Error(f"\"{self._name}\" sends \"{exchange.data}\", and has no <write-data> for it")
         mesh = exchange.mesh if exchange.mesh in local else local[0]
-        return self._mapped("write", mesh, exchange.mesh, self._buffer(mesh, exchange.data).copy())
+        return self._mapped("write", mesh, exchange.mesh, self._buffer(mesh, exchange.data))
 
     def _on_local_mesh(self, exchange, place, values):
         values = np.asarray(values).reshape(-1, self._configuration.width(exchange.data, exchange.mesh))
@@ -330,8 +347,8 @@ class Participant:
     def _receive(self):
         """Receives the values of a window, and returns its begin and end, which is `None` after the last."""
         times = None
-        for one in self._received():
-            message = self._instance.receive(f"read_{self._configuration.key(one)}")
+        for key, one in self._received.items():
+            message = self._instance.receive(f"read_{key}")
             times = (message.timestamp, message.next_timestamp)
             self._keep(one, message)
         if times is None:

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from heat_alone import monolithic as whole_bar
 from oscillator_alone import exact, monolithic
-from precice import Error
+from precice import Error, Participant
 from precice.configuration import read
 from precice.convert import model
 from precice.mapping import nearest
+
+from ligament import TransportError
 
 HERE = Path(__file__).resolve().parent
 OSCILLATOR = (HERE / "oscillator.xml").read_text()
@@ -102,6 +104,26 @@ def test_nearest_points_are_those_of_all_distances():
     ("<data:scalar name=\"Left", "<data:scalar nome=\"Left", 'has no "name"'),
     ("</precice-configuration>\n", "", "no element found"),
     ("ACCELERATION", "<acceleration:broyden/>", "<acceleration:broyden>"),
+    ("ACCELERATION", '<acceleration:aitken><filter type="QR2"/></acceleration:aitken>',
+     "<filter> in <acceleration:aitken>"),
+    ("ACCELERATION", '<acceleration:IQN-ILS><preconditioner type="value" freeze-after="6"/>'
+     "</acceleration:IQN-ILS>", '"freeze-after" of <preconditioner>'),
+    ("ACCELERATION", '<acceleration:IQN-ILS><time-windows-reused value="²"/></acceleration:IQN-ILS>',
+     '"value" is "²"'),
+    ("ACCELERATION", "<acceleration:IQN-ILS/><acceleration:IQN-IMVJ/>", "one is wanted"),
+    ('direction="read"', 'direction="sideways"', 'the direction "sideways"'),
+    ('receive-mesh name="Left-Mesh"', 'receive-mesh name="Lift-Mesh"', 'names "Lift-Mesh"'),
+    ('receive-mesh name="Left-Mesh"', 'receive-mesh api-access="true" name="Left-Mesh"', '"api-access"'),
+    ('<mesh name="Right-Mesh"', '<mesh name="Left_Mesh"', "are both Left_Mesh in a model"),
+    ('<max-time value="1"/>', '<max-time value="1"/><max-time value="2"/>', "one is wanted"),
+    ('first="Left-Mass"', 'first="Lift-Mass"', 'names "Lift-Mass"'),
+    ('<coupling-scheme:serial-implicit>\n    <participants first="Left-Mass" second="Right-Mass"/>',
+     "<coupling-scheme:serial-implicit>", "needs <participants"),
+    ('limit="1e-10"', 'limit="1e-10" strict="true"', '"strict" of <relative-convergence-measure>'),
+    ('initialize="true"', 'initialize="maybe"', '"initialize" of <exchange> is "maybe"'),
+    ('<participant name="Left-Mass">',
+     '<participant name="Left-Mass"><read-data name="Left-Displacement" mesh="Left-Mesh"/>',
+     '"Left-Mass" reads "Left-Displacement"'),
 ])
 def test_what_is_not_there_is_named_with_its_line(tmp_path, old, new, text):
     line = OSCILLATOR[:OSCILLATOR.index(old)].count("\n") + 1
@@ -133,6 +155,8 @@ def test_the_scheme_becomes_settings_of_the_mapper(tmp_path):
         "scaling": "residual-sum", "filter": "qr2", "filter_limit": 1e-3, "max_columns": 10,
         "reused_windows": 5,
     }
+    with pytest.raises(Error, match="Dirichlet=a 'b: No closing quotation"):
+        model(read(file), {"Dirichlet": "a 'b", "Neumann": "c"})
     with pytest.raises(Error, match="say how Dirichlet and Neumann are started"):
         model(read(file), {})
     with pytest.raises(Error, match="--program names \"Fluid\""):
@@ -146,6 +170,8 @@ def test_the_scheme_becomes_settings_of_the_mapper(tmp_path):
      "requires_writing_checkpoint() was not called"),
     ("vertices, [state[0]])", "vertices, [state[0], 1.0])", "the values have shape (2,)"),
     ("vertices, [state[0]])", "vertices, [np.nan])", "1 of 1 values are NaN"),
+    ("vertices, [state[0]])", "[0.5], [1.0])", "are whole numbers"),
+    ("np.zeros((1, 2))", "np.full((1, 2), np.nan)", "2 coordinates for the mesh \"Left-Mesh\" are NaN"),
     ("vertices, [state[0]])", "[7], [1.0])", "one of the ids is beyond them"),
     ("participant.finalize()\n", "participant.advance(0.1)\n", "after the last window"),
     ("set_mesh_vertices(mesh, np.zeros((1, 2)))", "set_mesh_vertices(mesh, np.zeros((1, 3)))", "2 coordinates"),
@@ -162,8 +188,17 @@ def test_calls_that_cannot_be_say_why(coupled, tmp_path, old, new, text):
     assert ran.status != 0 and text in " ".join(ran.text.split()), ran.text
 
 
-def test_a_program_that_was_started_by_itself_is_told_how():
-    from precice import Participant
+def test_an_error_of_ligament_is_one_of_the_face():
+    class LostRun:
+        def reuse_instance(self):
+            raise TransportError("the run is lost")
 
+    participant = Participant.__new__(Participant)
+    participant._state, participant._instance = "made", LostRun()
+    with pytest.raises(Error, match="the run is lost"):
+        participant.initialize()
+
+
+def test_a_program_that_was_started_by_itself_is_told_how():
     with pytest.raises(Error, match="precice-to-ligament"):
         Participant("Left-Mass", str(HERE / "oscillator.xml"), 0, 1)

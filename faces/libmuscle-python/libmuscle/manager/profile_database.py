@@ -20,7 +20,7 @@ class ProfileDatabase:
         self._file = Path(db_file)
         if not self._file.is_file():
             raise FileNotFoundError(f"there is no profile {self._file}; muscle_manager writes it as a run ends")
-        self._database = sqlite3.connect(f"file:{self._file}?mode=ro", uri=True)
+        self._database = sqlite3.connect(f"{self._file.resolve().as_uri()}?mode=ro", uri=True)
 
     def __enter__(self) -> Self:
         return self

@@ -3,8 +3,8 @@
 import sqlite3
 from pathlib import Path
 
-import ymmsl
-from ymmsl.v0_2 import Configuration, Operator
+import yaml
+from ymmsl.v0_2 import Operator
 
 from libmuscle.manager.timeline import Timeline
 from libmuscle.profiling import ProfileEventType
@@ -55,8 +55,8 @@ def write_profile(run: Path, file: Path) -> bool:
         database.executescript(_TABLES)
         _name(database, "event_types", [(kind.value, kind.name) for kind in ProfileEventType])
         _name(database, "port_operators", [(operator.value, operator.name) for operator in Operator])
-        _name(database, "instances", [(int(number) + 1, name) for number, name in timeline.instances.items()])
         numbers = {name: int(number) + 1 for number, name in timeline.instances.items()}
+        _name(database, "instances", [(number, name) for name, number in numbers.items()])
         rows = (
             (
                 numbers[event.instance],
@@ -86,10 +86,12 @@ def _name(database: sqlite3.Connection, table: str, rows: list[tuple[int, str]])
 
 def _operators(model: Path) -> dict[tuple[str, str | None], int]:
     """Returns the number of the operator of each port, by component and port; none of nested models."""
-    configuration = ymmsl.load_as(Configuration, model)
+    # Ligament's models have sections that the package ymmsl refuses. All words stay texts, also `on` and `1`.
+    document = yaml.load(model.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
     return {
-        (str(component.name), str(port.name)): port.operator.value
-        for part in configuration.models.values()
-        for component in part.components.values()
-        for port in component.ports.values()
+        (name, port): Operator[operator.upper()].value
+        for part in document["models"].values()
+        for name, component in part["components"].items()
+        for operator, ports in component.get("ports", {}).items()
+        for port in ports
     }
