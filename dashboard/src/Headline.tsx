@@ -91,6 +91,11 @@ export function Headline({ state, choose }: { state: State; choose: (name: strin
         {view?.why && <p class="bad">{view.why}</p>}
         {run.reason && <p class="bad reason">{run.reason}</p>}
       </div>
+      {run.continued_by && (
+        <p>
+          The run goes on from its last checkpoint: <code>ligament view {run.continued_by}</code>.
+        </p>
+      )}
       {dead.length > 0 && (
         <ul class="waits" aria-label="Who waited for whom in the deadlock">
           {dead.slice(0, 8).map((wait) => (

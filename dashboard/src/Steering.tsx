@@ -5,6 +5,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Shared } from "./App";
+import { Checkpoint } from "./Checkpoint";
 import { ask, type Change, type HistoryEntry, type Run, type State, type Steerable } from "./state";
 import {
   type Agreed,
@@ -49,6 +50,10 @@ function answered(order: Order, told: Agreed): string {
       return `The run ends when all stand still, from ${inTime(told.at)} on.${notHeld(told.unsteered)}`;
     case "step":
       return "Whoever is furthest behind makes one step.";
+    case "checkpoint":
+      return told.at === undefined || told.at === null
+        ? `The checkpoint stays asked for, as change${number}.`
+        : `All save their state in their first step from ${inTime(told.at)} on.`;
     default:
       return `All stand still from ${inTime(told.at ?? told.until)} on.${notHeld(told.unsteered)}`;
   }
@@ -353,6 +358,8 @@ function Halts({ state, wants }: { state: State; wants: (order: Order) => Promis
 /** The instances that have not accepted a change yet. */
 function lacking(run: Run, change: number): string {
   const now = run.agreeing;
+  if ((run.steering ?? []).some((one) => one.change === change && one.what === "checkpoint"))
+    return "a model time ahead of all is looked for";
   if (!now || now.change !== change) return "others are agreed on before it";
   if (now.lacks === 0) return "all have accepted it";
   return `${some(now.names, 3, now.lacks)} ${now.lacks === 1 ? "has" : "have"} not accepted it yet`;
@@ -370,7 +377,9 @@ function OnTheirWay({
 }) {
   const run = state.run!;
   const open = (run.steering ?? []).filter(
-    (one) => one.state === "asked" || (one.state === "agreed" && (one.settings ?? []).length > 0),
+    (one) =>
+      one.state === "asked" ||
+      (one.state === "agreed" && ((one.settings ?? []).length > 0 || one.what === "checkpoint")),
   );
   const held = state.instances.filter((one) => one.state === "held").map((one) => one.name);
   if (open.length === 0) return null;
@@ -598,6 +607,7 @@ export function Steering({ state }: Shared) {
         </p>
       )}
       {may && <Halts state={state} wants={wants} />}
+      <Checkpoint state={state} may={may} wants={wants} />
       {(goesOn || (run.steerable ?? []).length > 0) && <Settings state={state} may={may} wants={wants} />}
       <p class={`outcome${outcome?.bad ? " bad" : ""}`} role="status" aria-live="polite">
         {outcome?.text || (asking > 0 ? "Asked; all whom it concerns are to accept it …" : "\u00a0")}

@@ -146,6 +146,7 @@ export function inWords(one: Change): string {
     step: "one step",
     until: "go on, and stand still",
     stop: "end the run",
+    checkpoint: "save a checkpoint",
   };
   return settings.join(", ") || (words[one.what] ?? one.what);
 }

@@ -61,7 +61,8 @@ export type SteeringVerb =
   | "until"
   | "resume"
   | "stop"
-  | "withdraw";
+  | "withdraw"
+  | "checkpoint";
 
 /** The progress of a change. */
 export type ChangeState =
@@ -91,6 +92,17 @@ export interface SteeringRecord {
   state: ChangeState;
   /** Reason of the refusal, if the change was refused. */
   reason?: string;
+  /** Number of the checkpoint that was asked for, when it is whole. */
+  checkpoint?: number;
+}
+
+/** A checkpoint of a run. */
+export interface SavedCheckpoint {
+  number: number;
+  /** Its model time, in s. Absent if it was saved at the end. */
+  model_time?: number;
+  /** Time at which it was whole, RFC 3339, UTC. */
+  saved: string;
 }
 
 /** The halt of a run. */
@@ -288,6 +300,10 @@ export interface RunRecord {
   steering?: SteeringRecord[];
   /** Checkpoint from which the run resumed, such as `model-20261128@3`. */
   resumed_from?: string;
+  /** The last checkpoint that is whole. */
+  last_checkpoint?: SavedCheckpoint;
+  /** True if the command that makes the run begins another one if this one fails. */
+  may_be_continued?: boolean;
   /** Directory of the run that goes on from a checkpoint of this one, because this one failed. */
   continued_by?: string;
   /** Halt at which the instances have stopped, or will stop. */

@@ -31,6 +31,11 @@ def crash(name, number):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def steer(instance, time):
+    if "STEERS" in os.environ:
+        instance.steer(time)
+
+
 def save(instance, time, state):
     if instance.should_save_snapshot(time):
         instance.save_snapshot(Message(time, None, state))
@@ -114,6 +119,7 @@ def peer():
         if instance.should_init():
             number, state, got = 0, 1.0, 0
         while number < steps:
+            steer(instance, number * step)
             instance.send("out", Message(number * step, None, state))
             if number >= lead:
                 for _ in range(every):

@@ -6,12 +6,16 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+COMMAND = shutil.which("ligament", path=f"{ROOT / 'target/release'}:{os.environ['PATH']}")
+# Time within which a step of a test is over, s.
+LIMIT_S = 120
 
 CALLS = """
 ymmsl_version: v0.2
@@ -96,6 +100,46 @@ class Run:
         return self.directory / "checkpoints" / str(number) / "resume.ymmsl"
 
 
+class Going(Run):
+    """A run that goes on."""
+
+    def __init__(self, process, directory):
+        self.process, self.directory, self.numbers = process, directory, directory.parent / "numbers"
+
+    def steps(self, instance):
+        return self.file(instance, "steps.txt").count("\n")
+
+    def comes_to(self, instance, step):
+        """Waits until an instance has made this number of steps."""
+        end = time.monotonic() + LIMIT_S
+        while self.steps(instance) < step:
+            assert self.process.poll() is None and time.monotonic() < end, self.ended().text
+            time.sleep(0.01)
+
+    def ask(self, *arguments):
+        """Asks for a checkpoint; returns the exit status and the answer."""
+        done = subprocess.run([COMMAND, "checkpoint", str(self.directory), "--json", *arguments],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S)
+        lines = (done.stdout or done.stderr).strip().splitlines()
+        return done.returncode, json.loads(lines[-1])
+
+    def saved(self, *arguments):
+        """Asks for a checkpoint, waits until it is whole, and returns its number and its model time."""
+        status, answer = self.ask("--wait", *arguments)
+        assert status == 0, answer
+        return answer["checkpoint"], answer["at"]
+
+    def refused(self, *arguments):
+        status, answer = self.ask(*arguments)
+        assert status != 0, answer
+        return json.dumps(answer)
+
+    def ended(self):
+        self.text = self.process.communicate(timeout=LIMIT_S)[0]
+        self.status = self.process.returncode
+        return self
+
+
 @pytest.fixture
 def start(tmp_path):
     """Runs a model, given as text or as files, to its end."""
@@ -112,14 +156,36 @@ def start(tmp_path):
             else:
                 files.append(model)
         directory = tmp_path / f"run{count}"
-        command = shutil.which("ligament", path=f"{ROOT / 'target/release'}:{os.environ['PATH']}")
         done = subprocess.run(
-            [command, "run", *map(str, files), "--run-dir", str(directory), *arguments], cwd=tmp_path,
+            [COMMAND, "run", *map(str, files), "--run-dir", str(directory), *arguments], cwd=tmp_path,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=limit, env=None if env is None else {**os.environ, **env})
         return Run(done, directory)
 
     return start
+
+
+@pytest.fixture
+def going(tmp_path):
+    """Starts a run whose steps take a while."""
+    begun = []
+
+    def going(model, pause="0.02", arguments=()):
+        place = tmp_path / f"going{len(begun)}"
+        (place / "numbers").mkdir(parents=True)
+        (place / "model.ymmsl").write_text(model)
+        env = {**os.environ, "PAUSE": pause, "NUMBERS": str(place / "numbers")}
+        process = subprocess.Popen(
+            [COMMAND, "run", "model.ymmsl", "--run-dir", "run", *arguments], cwd=place, env=env,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        begun.append(process)
+        return Going(process, place / "run")
+
+    yield going
+    for process in begun:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate()
 
 
 @pytest.fixture

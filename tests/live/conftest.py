@@ -12,7 +12,7 @@ from sshd import Ssh
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from pages import (  # noqa: E402
-    DEADLOCK, DEAF, ECHO, FRONT, MODEL, SOURCE, STEERED, STUCK, WORKER, Browser, Place)
+    DEADLOCK, DEAF, ECHO, FRONT, MODEL, SAVED_ECHO, SAVED_FRONT, SOURCE, STEERED, STUCK, WORKER, Browser, Place)
 
 
 @pytest.fixture
@@ -27,6 +27,8 @@ def place(tmp_path, ligament, python_program):
     (tmp_path / "knot.ymmsl").write_text(DEADLOCK.format(stuck=program("stuck", STUCK)))
     steered = {"front": program("front", FRONT), "echo": program("echo", ECHO)}
     (tmp_path / "steered.ymmsl").write_text(STEERED.format(deaf="", **steered))
+    saved = {"front": program("saved_front", SAVED_FRONT), "echo": program("saved_echo", SAVED_ECHO)}
+    (tmp_path / "saved.ymmsl").write_text(STEERED.format(deaf="", **saved))
     deaf = STEERED.format(deaf="    deaf: {implementation: deaf}\n", **steered)
     (tmp_path / "deaf.ymmsl").write_text(f"{deaf}  deaf: {program('deaf', DEAF)}\n")
     yield one

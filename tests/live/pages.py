@@ -115,6 +115,22 @@ while instance.reuse_instance():
     instance.send("out", Message(message.timestamp))
 """
 
+# The same codes, with what checkpoints need.
+SAVED_FRONT = FRONT.replace('"back"]})', '"back"]}, InstanceFlags.USES_CHECKPOINT_API)').replace(
+    "    front, step = 0.0, 0\n", """\
+    if instance.resuming():
+        front, step = instance.load_snapshot().data
+    if instance.should_init():
+        front, step = 0.0, 0
+""").replace("            step += 1\n", """\
+            step += 1
+            if instance.should_save_snapshot(float(step)):
+                instance.save_snapshot(Message(float(step), None, [front, step]))
+    if instance.should_save_final_snapshot():
+        instance.save_final_snapshot(Message(float(step), None, [front, step]))
+""")
+SAVED_ECHO = ECHO.replace('"out"]})', '"out"]}, InstanceFlags.KEEPS_NO_STATE_FOR_NEXT_USE)')
+
 # This component never asks for changes of settings.
 DEAF = """
 import os, time

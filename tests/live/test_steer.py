@@ -280,3 +280,28 @@ def test_a_run_at_a_site_is_seen_and_steered_over_ssh_without_a_port_there(run, 
                              capture_output=True,
                              stdin=subprocess.DEVNULL, timeout=LIMIT)
     assert refused.returncode == 2 and "there is no run \"nowhere\"" in refused.stderr
+
+
+def test_a_checkpoint_is_saved_by_the_page_for_who_may_steer_only(place):
+    place.starts("saved")
+    place.goes()
+    asker, session = steering(place)
+    looks = Asker(json.loads(place.call("view", "run", "--link", "look", "--json"))).opens()
+    status, _, text = asker.ask("POST", "/api/steer", {**asker.own, **looks}, {"what": "checkpoint"})
+    assert status == 403, text
+    status, told = steer(asker, session, what="checkpoint")
+    assert (status, told["change"]) == (200, 1), told
+    place.waits_until(lambda status: status.get("last_checkpoint"))
+    assert who(place, 0).endswith(", by link 1 to the page")
+    checkpoint = json.loads((place.path / "run/checkpoints/1/checkpoint.json").read_text())
+    assert checkpoint["model_time"] == told["at"]
+    record = place.is_over()
+    assert record["last_checkpoint"]["number"] == 1 and record["last_checkpoint"]["model_time"] == told["at"]
+    assert [one["state"] for one in record["steering"]] == ["in force"]
+
+
+def test_a_run_with_a_code_that_cannot_be_saved_is_told_so_by_the_page(run):
+    asker, session = steering(run)
+    status, told = steer(asker, session, what="checkpoint")
+    assert status == 409 and "does not say what it keeps" in told["why"], told
+    assert "USES_CHECKPOINT_API" in told["why"] and run.record().get("steering", []) == []

@@ -81,16 +81,16 @@ def test_timelines_that_contradict_each_other_are_refused_as_the_command_refuses
 
 def test_what_cannot_be_done_yet_is_refused_as_the_command_refuses_it(tmp_path):
     file = tmp_path / "model.ymmsl"
-    file.write_text("ymmsl_version: v0.1\nmodel: {name: m, components: {a: p}}\n"
-                    "checkpoints: {wallclock_time: [{every: 9}]}\n")
+    file.write_text("ymmsl_version: v0.2\nmodels: {m: {components: {a: {implementation: p}}}}\n"
+                    "ligament: {wait: park}\n")
     model = Model.load(file)
     (problem,) = model.check()
-    assert (problem.code, problem.line, problem.is_error) == ("checkpoints-not-yet", 3, True)
-    (problem,) = model.check(ignore=["checkpoints"])
+    assert (problem.code, problem.line, problem.is_error) == ("wait-not-yet", 3, True)
+    (problem,) = model.check(ignore=["wait"])
     assert not problem.is_error
     with pytest.raises(UsageError, match="cannot be ignored"):
         model.check(ignore=["filters"])
-    with pytest.raises(ModelError, match="checkpoints"):
+    with pytest.raises(ModelError, match="wait"):
         run(model, {"p": print})
 
 

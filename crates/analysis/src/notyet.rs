@@ -49,17 +49,6 @@ impl Ignorable {
 /// Reports features that the configuration uses outside its models.
 pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions, problems: &mut Vec<Problem>) {
     let mut found = UnsupportedFeatures { options, problems };
-    if !config.checkpoints.wallclock_time.is_empty() {
-        found.ignorable(
-            Ignorable::Checkpoints,
-            Code::CHECKPOINTS_NOT_YET,
-            &config.checkpoints.at,
-            "the model asks for checkpoints by the clock on the wall, and this version saves them at model \
-             times only"
-                .to_owned(),
-            "give \"simulation_time\" instead of \"wallclock_time\"",
-        );
-    }
     let ligament = &config.ligament;
     if let Some(mode) = ligament.wait.filter(|mode| *mode != WaitMode::Auto) {
         found.ignorable(

@@ -16,7 +16,7 @@ fn models() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let mut all: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == "ymmsl")).collect();
     all.sort();
-    assert!(all.len() >= 2);
+    assert!(!all.is_empty());
     all
 }
 
@@ -62,11 +62,6 @@ fn what_changes_no_message_can_be_left_out_and_is_a_warning_then() {
             assert!(!problem.is_error(), "{problem}");
         }
     }
-    let resume = CheckOptions { ignore: [Ignorable::Resume].into(), ..options() };
-    let report = checked(&folder().join("v01_checkpoints.ymmsl"), &resume);
-    let errors: Vec<_> =
-        report.problems.iter().filter(|problem| problem.is_error()).map(|p| p.code.name()).collect();
-    assert_eq!(errors, ["checkpoints-not-yet"]);
     for name in Ignorable::NAMES {
         assert_eq!(Ignorable::from_name(name).unwrap().name(), *name);
     }

@@ -122,7 +122,7 @@ unsafe fn saves_nothing(instance: *mut lig_instance, time: f64, should_save: *mu
     // SAFETY: all pointers are as the caller promises.
     let Some(place) = (unsafe { wanted(should_save) }) else { return false };
     // SAFETY: as above.
-    let idle = unsafe { used(instance, &SHOULD_SAVE) }.is_ok_and(|instance| instance.saves_nothing(time));
+    let idle = unsafe { used(instance, &SHOULD_SAVE) }.is_ok_and(|mut instance| instance.saves_nothing(time));
     if idle {
         place.write(false);
     }

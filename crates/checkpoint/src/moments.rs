@@ -21,6 +21,11 @@ impl Moments {
         self.rules.is_empty()
     }
 
+    /// Returns true if this is one of the moments.
+    pub fn has(&self, moment: f64) -> bool {
+        self.due(None, moment) == Some(moment)
+    }
+
     /// Returns the latest moment that a code at the model time `time` has reached, if there is one after
     /// `saved`, the moment of the last checkpoint. A moment before the first call counts, as in MUSCLE 3: the
     /// state is then saved at once. A time that only rounding keeps below a moment has reached it.

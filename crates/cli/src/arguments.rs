@@ -141,6 +141,7 @@ enum Command {
     /// End a run.
     Stop(Stop),
     Steer(Box<crate::steer::Steer>),
+    Checkpoint(crate::checkpoint::Checkpoint),
     /// Start an instance by hand, for example in a debugger.
     ///
     /// Without a command, prints the environment that the instance needs, as `export` lines for a shell.
@@ -571,6 +572,7 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::Profile(profile) => crate::timeline::profile(&profile),
         Command::Stop(stop) => crate::client::stop(&stop),
         Command::Steer(steer) => crate::steer::steer(&steer),
+        Command::Checkpoint(checkpoint) => crate::checkpoint::checkpoint(&checkpoint),
         Command::Join(join) => crate::client::join(&join),
         Command::Config(config) => crate::config::config(&config),
         Command::Explain(explain) => crate::explain::explain(&explain),

@@ -11,7 +11,7 @@ use ligament_manager::{
     find_run, Journal, JournalEntry, JournalEvent, RunDirectory, RunRecord, RunState, UtcTime,
 };
 use ligament_runtime::client::{
-    halted_in_words, is_alive, is_halted, is_here, record_of, JobRecord, Queue, Snapshots, Tail,
+    continuation, halted_in_words, is_alive, is_halted, is_here, record_of, JobRecord, Queue, Snapshots, Tail,
 };
 use ligament_runtime::{called, TerminalView, LAST_LINES};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -69,11 +69,20 @@ pub(crate) fn how_to_leave(run: &RunDirectory, is_job: bool) -> String {
     format!("(Ctrl-C leaves it alone; \"ligament {end} {}\" ends it)", called(run))
 }
 
-/// Shows a run from its time in the queue to its end. Returns the exit status of the run.
+/// Shows a run from its time in the queue to its end, and then the runs that go on from its checkpoints.
+/// Returns the exit status of the last run.
 pub(crate) fn show(run: &RunDirectory, job: Option<&JobRecord>, json: bool) -> i32 {
-    match InterruptWatch::new() {
-        Ok(ear) => AttachedViewer::new(run, job, json, ear).show(),
-        Err(error) => crate::fail(json, &error, crate::FAILED),
+    let mut next = None;
+    loop {
+        let ear = match InterruptWatch::new() {
+            Ok(ear) => ear,
+            Err(error) => return crate::fail(json, &error, crate::FAILED),
+        };
+        let shown = AttachedViewer::new(next.as_ref().unwrap_or(run), job, json, ear).show();
+        match shown {
+            Ok(run) => next = Some(run),
+            Err(status) => return status,
+        }
     }
 }
 
@@ -122,7 +131,11 @@ impl<'a> AttachedViewer<'a> {
         }
     }
 
-    fn show(&mut self) -> i32 {
+    /// Shows the run to its end. Returns the run that goes on then.
+    ///
+    /// # Errors
+    /// No run goes on. The error is the exit status.
+    fn show(&mut self) -> Result<RunDirectory, i32> {
         loop {
             if let Some(said) = self.queue.as_mut().and_then(Queue::look) {
                 self.say(&said);
@@ -133,25 +146,32 @@ impl<'a> AttachedViewer<'a> {
             match &record {
                 Ok(record) if record.state != RunState::Running => {
                     self.clear();
+                    if let Some(next) = continuation(self.run, record) {
+                        if !self.json {
+                            tell(self.run, record, SummaryStyle::Errors);
+                            crate::say(&format!("{} goes on in {}", self.run.name(), called(&next)));
+                        }
+                        return Ok(next);
+                    }
                     let telling = if self.json { SummaryStyle::Json } else { SummaryStyle::All };
                     let status = tell(self.run, record, telling);
                     if let Some(last) = last_words(self.run).filter(|_| !self.json) {
                         crate::say(&last);
                     }
-                    return status;
+                    return Err(status);
                 }
                 Ok(record) => self.draw(record),
-                Err(error) if self.queue.is_none() => return self.fail(error),
+                Err(error) if self.queue.is_none() => return Err(self.fail(error)),
                 Err(_) => {}
             }
             if let Some(lost) = self.lost(record.as_ref().ok()) {
-                return self.fail(&lost);
+                return Err(self.fail(&lost));
             }
             if self.ear.waits(POLL_INTERVAL) {
-                return self.leave();
+                return Err(self.leave());
             }
             if nobody_reads() {
-                return crate::INTERRUPTED;
+                return Err(crate::INTERRUPTED);
             }
         }
     }

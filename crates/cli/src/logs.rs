@@ -5,29 +5,58 @@ use crate::arguments::Logs;
 use crate::program_output::ProgramOutput;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{find_run, instances_of, no_such_instance, read_output, RunDirectory, RunLog, RunState};
-use ligament_runtime::client::{is_alive, is_here, record_of, InstanceFiles};
+use ligament_runtime::called;
+use ligament_runtime::client::{continuation, is_alive, is_here, record_of, InstanceFiles};
 use rustix::fs::inotify;
 use std::fs::File;
 use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Time within which a run makes the directories of its instances.
+const HOME_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Shows a log or an output. Returns the exit status.
 pub(crate) fn logs(arguments: &Logs) -> i32 {
-    let shown = meant(arguments).and_then(|(run, instance)| {
-        let Some(instance) = instance else { return show(&run, &run.log(), arguments.follow) };
-        let files = InstanceFiles::of(&run, instance)?;
-        say_if_silent(&run, instance);
-        if files.may_be_elsewhere() {
-            crate::peek::show(&files, "output.log", 0, arguments.follow)
-        } else {
-            show(&run, &run.output(instance), arguments.follow)
-        }
-    });
+    let shown = meant(arguments).and_then(|(run, instance)| show_all(run, instance, arguments.follow));
     match shown {
         Ok(()) => crate::DONE,
         Err(error) => {
             crate::complain(&error);
             crate::BAD_USE
         }
+    }
+}
+
+/// Shows the log of a run or the output of an instance. With `follow`, then those of the runs that go on from
+/// the run's checkpoints.
+fn show_all(mut run: RunDirectory, instance: Option<&str>, follow: bool) -> Result<(), Fault> {
+    loop {
+        show_of(&run, instance, follow)?;
+        let record = record_of(&run).ok().filter(|_| follow);
+        let Some(next) = record.and_then(|record| continuation(&run, &record)) else { return Ok(()) };
+        crate::say(&format!("{} goes on in {}", run.name(), called(&next)));
+        run = next;
+        instance.iter().for_each(|instance| wait_for_home(&run, instance));
+    }
+}
+
+fn show_of(run: &RunDirectory, instance: Option<&str>, follow: bool) -> Result<(), Fault> {
+    let Some(instance) = instance else { return show(run, &run.log(), follow) };
+    let files = InstanceFiles::of(run, instance)?;
+    say_if_silent(run, instance);
+    if files.may_be_elsewhere() {
+        crate::peek::show(&files, "output.log", 0, follow)
+    } else {
+        show(run, &run.output(instance), follow)
+    }
+}
+
+/// Waits until a run that has just begun has made the directory of an instance.
+fn wait_for_home(run: &RunDirectory, instance: &str) {
+    let until = Instant::now() + HOME_TIMEOUT;
+    let is_running = || record_of(run).is_ok_and(|record| record.state == RunState::Running);
+    while !run.home(instance).is_dir() && is_running() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -6,6 +6,7 @@ mod agents;
 mod arguments;
 mod attach;
 mod check;
+mod checkpoint;
 mod client;
 mod colour;
 mod config;

@@ -111,6 +111,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         steered,
         resumed_from: resumed.as_ref().map(|from| from.checkpoint.name()),
         makes_restarts: true,
+        may_be_continued: false,
     };
     let checkpoint = resumed.map(|from| from.checkpoint);
     if arguments.detach {
@@ -204,6 +205,7 @@ fn carry_out(
     };
     loop {
         // The options have the text of the model, which may be long. Only another run needs it again.
+        options.may_be_continued = restarts.are_left();
         let own = if restarts.are_left() { options.clone() } else { std::mem::take(&mut options) };
         let mut result = match run_once(arguments, &model, own, machines, site) {
             Ok(result) => result,

@@ -4,7 +4,7 @@
 use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{find_run, HaltRecord};
-use ligament_runtime::client::{self, record_of, who};
+use ligament_runtime::client::{self, last_continuation, record_of, who};
 use ligament_wire::control::{ChangeRequest, SteerRequest};
 use ligament_wire::times::in_unit;
 use serde_json::Value;
@@ -95,7 +95,7 @@ pub(crate) fn steer(arguments: &Steer) -> i32 {
 
 /// Sends the order to the run. Returns the run's answer and the unit of model times.
 fn steered(arguments: &Steer) -> Result<(Value, Option<String>), Fault> {
-    let run = find_run(&arguments.run)?;
+    let run = last_continuation(find_run(&arguments.run)?);
     let record = record_of(&run)?;
     let wanted = arguments.wanted();
     if wanted == ChangeRequest::Nothing && (arguments.at.is_some() || arguments.dry_run) {

@@ -9,7 +9,7 @@ use ligament_live::{
     Role,
 };
 use ligament_manager::{find_run, RunDirectory};
-use ligament_runtime::client::record_of;
+use ligament_runtime::client::{last_continuation, record_of};
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -126,7 +126,7 @@ fn served(arguments: &ViewCommand) -> Result<(), Fault> {
     let run = match arguments.begun_by {
         Some(_) => RunDirectory::open(&arguments.run),
         None => {
-            let run = find_run(&arguments.run)?;
+            let run = last_continuation(find_run(&arguments.run)?);
             // A directory without a run is refused before the page is served.
             record_of(&run)?;
             run

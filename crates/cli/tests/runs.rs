@@ -704,12 +704,12 @@ fn what_cannot_be_done_yet_is_refused_by_check_run_and_submit_alike_unless_it_ma
     };
     let filtered = model.replace("macro.out: micro.in", "macro.out: last micro.in");
     refused(&filtered, "timeline-mismatch", &["--ignore=checkpoints,resume,wait"]);
-    let saving = format!("{model}checkpoints: {{wallclock_time: [{{every: 5}}]}}\nresume: {{macro: x}}\n");
-    refused(&saving, "checkpoints-not-yet", &["--ignore", "resume"]);
+    let parked = format!("{model}ligament: {{wait: park}}\n");
+    refused(&parked, "wait-not-yet", &["--ignore", "resume"]);
     assert!(!place.path.join("runs").exists(), "nothing was begun");
-    let checked = place.ask(&["check", "pair.ymmsl", "--ignore", "resume", "--ignore", "checkpoints"]);
+    let checked = place.ask(&["check", "pair.ymmsl", "--ignore", "resume", "--ignore", "wait"]);
     assert!(text(&checked.stdout).contains("1 warning; it can be run"), "{}", text(&checked.stdout));
-    let ran = place.run(&["--ignore=resume,checkpoints"]);
+    let ran = place.run(&["--ignore=resume,wait"]);
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     assert!(text(&ran.stderr).contains("it is ignored, as you have asked"), "{}", text(&ran.stderr));
 }

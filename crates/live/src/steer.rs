@@ -47,7 +47,7 @@ impl SteerBody {
         let bad = |what: &str| Err(fault!(BAD_STEERING, "{what}"));
         let SteerBody { what, settings, at, change, patience, dry } = self;
         let Some(verb) = SteeringVerb::named(&what) else {
-            return bad("this is none of set, pause, step, until, resume, stop and withdraw");
+            return bad("this is none of set, pause, step, until, resume, stop, withdraw and checkpoint");
         };
         let wanted = match verb {
             SteeringVerb::Set if settings.is_empty() => return bad("no setting is to change"),
@@ -61,6 +61,8 @@ impl SteerBody {
             SteeringVerb::Resume => ChangeRequest::Resume,
             SteeringVerb::Stop => ChangeRequest::Stop,
             SteeringVerb::Withdraw => ChangeRequest::Withdraw(change),
+            // The page shows the checkpoint when it is whole, so the answer need not wait for that.
+            SteeringVerb::Checkpoint => ChangeRequest::Checkpoint { wait: false },
         };
         let patience =
             patience.filter(|patience| *patience >= 0.0).unwrap_or(DEFAULT_PATIENCE_S).min(MAX_PATIENCE_S);

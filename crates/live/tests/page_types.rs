@@ -18,6 +18,7 @@ const TYPES: [(&str, &[&str]); 13] = [
             "SteeringVerb",
             "ChangeState",
             "SteeringRecord",
+            "SavedCheckpoint",
             "HaltRecord",
             "WaitRecord",
             "DomainRecord",

@@ -18,6 +18,7 @@ mod observation;
 mod output;
 mod record;
 mod remarks;
+pub mod saves;
 pub mod steering;
 mod summary;
 pub mod timeline;
@@ -40,8 +41,8 @@ pub use observation::{InstanceCounters, InstanceState, Observation, ObservedWait
 pub use output::{outputs_of, read_output, OutputFiles, DEFAULT_OUTPUT_BYTES};
 pub use record::{
     list_some, ChangeState, ConduitRecord, DomainRecord, GridRecord, HaltRecord, InstanceRecord,
-    PortsByOperator, RunRecord, RunState, SteeringRecord, SteeringVerb, UnreceivedRecord, UnusedSettingRecord,
-    WaitRecord, WarningRecord,
+    PortsByOperator, RunRecord, RunState, SavedCheckpoint, SteeringRecord, SteeringVerb, UnreceivedRecord,
+    UnusedSettingRecord, WaitRecord, WarningRecord,
 };
 pub use summary::{
     component_of, core_assignments, format_bytes, format_cores, format_count, format_seconds, summary_table,

@@ -105,6 +105,12 @@ pub struct RunRecord {
     /// Checkpoint from which the run resumed, such as `model-20261128@3`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub resumed_from: Option<String>,
+    /// The last checkpoint that is whole.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub last_checkpoint: Option<SavedCheckpoint>,
+    /// True if the command that makes the run begins another one if this one fails.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub may_be_continued: bool,
     /// Directory of the run that goes on from a checkpoint of this one, because this one failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub continued_by: Option<String>,
@@ -209,10 +215,11 @@ pub enum SteeringVerb {
     Resume,
     Stop,
     Withdraw,
+    Checkpoint,
 }
 
 impl SteeringVerb {
-    pub const ALL: [SteeringVerb; 7] = [
+    pub const ALL: [SteeringVerb; 8] = [
         SteeringVerb::Set,
         SteeringVerb::Pause,
         SteeringVerb::Step,
@@ -220,6 +227,7 @@ impl SteeringVerb {
         SteeringVerb::Resume,
         SteeringVerb::Stop,
         SteeringVerb::Withdraw,
+        SteeringVerb::Checkpoint,
     ];
 
     /// Returns the verb for a text form.
@@ -237,6 +245,7 @@ impl SteeringVerb {
             ChangeRequest::Resume => SteeringVerb::Resume,
             ChangeRequest::Stop => SteeringVerb::Stop,
             ChangeRequest::Withdraw(_) => SteeringVerb::Withdraw,
+            ChangeRequest::Checkpoint { .. } => SteeringVerb::Checkpoint,
             ChangeRequest::Nothing => return None,
         })
     }
@@ -251,6 +260,7 @@ impl SteeringVerb {
             SteeringVerb::Resume => "resume",
             SteeringVerb::Stop => "stop",
             SteeringVerb::Withdraw => "withdraw",
+            SteeringVerb::Checkpoint => "checkpoint",
         }
     }
 }
@@ -300,6 +310,9 @@ pub struct SteeringRecord {
     /// Reason of the refusal, if the change was refused.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
+    /// Number of the checkpoint that was asked for, when it is whole.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub checkpoint: Option<u32>,
 }
 
 impl SteeringRecord {
@@ -326,11 +339,25 @@ impl SteeringRecord {
             (ChangeState::Refused, Some(why)) => {
                 format!("change {change} by {who} ({what}) is refused: {why}")
             }
+            (ChangeState::InForce, _) if self.checkpoint.is_some() => {
+                format!("change {change} ({what}) has made checkpoint {}", self.checkpoint.unwrap_or_default())
+            }
             (ChangeState::Agreed, _) => format!("change {change} by {who}: {what}, {when}"),
             (ChangeState::InForce, _) => format!("change {change} ({what}) is in force"),
             _ => format!("{who} wants change {change}: {what}, {when}"),
         }
     }
+}
+
+/// A checkpoint of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SavedCheckpoint {
+    pub number: u32,
+    /// Its model time, in s. Absent if it was saved at the end.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub model_time: Option<f64>,
+    /// Time at which it was whole, RFC 3339, UTC.
+    pub saved: String,
 }
 
 /// The halt of a run.

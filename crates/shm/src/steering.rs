@@ -19,7 +19,11 @@ pub enum Gate {
     Step = 0,
     /// At the begin of a pass of the reuse loop.
     Pass = 1,
+    /// Where the instance asks whether to save its state.
+    Save = 2,
 }
+
+const GATES: usize = 3;
 
 /// The answer of an endpoint to a change: the number of the change and the answer.
 pub type SteeringNotice = (u64, Steers);
@@ -34,13 +38,20 @@ enum ChangeStage {
     Good,
 }
 
+#[derive(Debug, PartialEq)]
+enum ChangeKind {
+    /// The new settings.
+    Set(Arc<[u8]>),
+    Halt,
+    Save,
+}
+
 #[derive(Debug)]
 struct Change {
     number: u64,
     at: Option<f64>,
     stage: ChangeStage,
-    /// The new settings; None for a halt.
-    settings: Option<Arc<[u8]>>,
+    kind: ChangeKind,
     gate: Gate,
     /// The instances that the change concerns. The flag is true if the instance has made the change.
     members: Vec<(u32, bool)>,
@@ -50,14 +61,14 @@ struct Change {
 struct SteppedInstance {
     /// For each gate: the last model time that the instance has passed there, and in `step` the last
     /// increase of that time.
-    last: [f64; 2],
-    step: [f64; 2],
+    last: [f64; GATES],
+    step: [f64; GATES],
     over: bool,
 }
 
 impl Default for SteppedInstance {
     fn default() -> SteppedInstance {
-        SteppedInstance { last: [f64::NEG_INFINITY; 2], step: [f64::INFINITY; 2], over: false }
+        SteppedInstance { last: [f64::NEG_INFINITY; GATES], step: [f64::INFINITY; GATES], over: false }
     }
 }
 
@@ -106,6 +117,10 @@ pub struct SteeringState {
     begun: bool,
     /// Every instance that comes to a time below this one can continue without a look at the changes.
     wakes: f64,
+    /// Number of checkpoints among the changes.
+    saves: usize,
+    /// The times of withdrawn checkpoints for which an instance had saved its state already.
+    withdrawn_saves: Vec<f64>,
 }
 
 impl Default for SteeringState {
@@ -117,23 +132,33 @@ impl Default for SteeringState {
             here: None,
             begun: false,
             wakes: f64::NEG_INFINITY,
+            saves: 0,
+            withdrawn_saves: Vec::new(),
         }
     }
 }
 
 impl Change {
+    /// Returns the gates at which the change concerns an instance. A halt holds it at its step and its pass.
+    fn gates(&self) -> &[Gate] {
+        match self.kind {
+            ChangeKind::Halt => &[Gate::Step, Gate::Pass],
+            _ => std::slice::from_ref(&self.gate),
+        }
+    }
+
     fn concerns(&self, member: u32, gate: Gate) -> bool {
-        // A halt holds an instance at both gates.
-        (self.settings.is_none() || self.gate == gate) && self.members.iter().any(|&(one, _)| one == member)
+        self.gates().contains(&gate) && self.members.iter().any(|&(one, _)| one == member)
     }
 
     /// Returns true if the change keeps the instance `here` from continuing.
     fn holds(&self, here: Stand) -> bool {
         let come = |at| has_come(here.time, here.step, at);
         match self.stage {
+            _ if self.kind == ChangeKind::Save => false,
             ChangeStage::Asked => false,
             ChangeStage::Held => self.at.is_none_or(come),
-            ChangeStage::Good => self.settings.is_none() && self.at.is_some_and(come),
+            ChangeStage::Good => self.kind == ChangeKind::Halt && self.at.is_some_and(come),
         }
     }
 }
@@ -177,14 +202,15 @@ impl SteeringState {
     }
 
     fn add(&mut self, number: u64, at: Option<f64>, matter: Matter, members: &[u32], stage: ChangeStage) {
-        let (settings, gate) = match matter {
+        let (kind, gate) = match matter {
             Matter::Set { settings, restart } => {
-                (Some(settings.into()), if restart { Gate::Pass } else { Gate::Step })
+                (ChangeKind::Set(settings.into()), if restart { Gate::Pass } else { Gate::Step })
             }
-            Matter::Halt => (None, Gate::Step),
+            Matter::Halt => (ChangeKind::Halt, Gate::Step),
+            Matter::Save => (ChangeKind::Save, Gate::Save),
         };
         let members = members.iter().map(|&member| (member, false)).collect();
-        self.changes.push(Change { number, at, stage, settings, gate, members });
+        self.changes.push(Change { number, at, stage, kind, gate, members });
     }
 
     /// Handles a request of the head. Returns the answers for the head.
@@ -196,17 +222,27 @@ impl SteeringState {
                 self.add(change, at.map(|at| at.0), matter, members, ChangeStage::Asked);
                 let answer = self.answer(self.changes.len() - 1).unwrap_or(Steers::Unsteered);
                 told.push((change, answer));
+                // A question for the time of a checkpoint is answered now.
+                self.changes.retain(|known| known.kind != ChangeKind::Save || known.at.is_some());
             }
             Steer::Commit { change, at } => {
                 if let Some(known) = self.changes.iter_mut().find(|known| known.number == change) {
                     (known.at, known.stage) = (Some(at.0), ChangeStage::Good);
                 }
+                told.extend(self.forget_made());
             }
-            Steer::Withdraw { change } => self.changes.retain(|known| known.number != change),
+            Steer::Withdraw { change } => {
+                let saved = |known: &&Change| {
+                    known.kind == ChangeKind::Save && known.members.iter().any(|&(_, made)| made)
+                };
+                let withdrawn = self.changes.iter().filter(|known| known.number == change).filter(saved);
+                self.withdrawn_saves.extend(withdrawn.filter_map(|known| known.at));
+                self.changes.retain(|known| known.number != change);
+            }
             Steer::Move { change, at: None } => self.changes.retain(|known| known.number != change),
             Steer::Move { change, at: Some(at) } => {
                 let halt = self.changes.iter_mut().find(|known| known.number == change);
-                if let Some(halt) = halt.filter(|known| known.settings.is_none()) {
+                if let Some(halt) = halt.filter(|known| known.kind == ChangeKind::Halt) {
                     halt.at = Some(at.0);
                 }
             }
@@ -222,7 +258,7 @@ impl SteeringState {
     /// Returns the answer to a prepared change, or None if the answer is not known yet.
     fn answer(&mut self, index: usize) -> Option<Steers> {
         let change = &self.changes[index];
-        let mut last = f64::NEG_INFINITY;
+        let (mut last, mut next) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         let (mut alive, mut is_past) = (false, false);
         for &(member, _) in &change.members {
             let known = self.members.get(member as usize).copied().unwrap_or_default();
@@ -230,20 +266,22 @@ impl SteeringState {
                 continue;
             }
             alive = true;
-            let gates = match change.settings {
-                Some(_) => &[change.gate][..],
-                None => &[Gate::Step, Gate::Pass],
-            };
+            let gates = change.gates();
             let passed = gates.iter().map(|&gate| known.last[gate as usize]).fold(f64::NEG_INFINITY, f64::max);
             is_past |= gates.iter().any(|&gate| {
-                let (last, step) = (known.last[gate as usize], known.step[gate as usize]);
+                let last = known.last[gate as usize];
+                // The moments of checkpoints allow for rounding only.
+                let step = if gate == Gate::Save { 0.0 } else { known.step[gate as usize] };
                 change.at.is_some_and(|at| has_come(last, step, at))
             });
+            if change.kind == ChangeKind::Save {
+                next = next.max(passed + known.step[Gate::Save as usize]);
+            }
             let is_here =
                 self.here.is_some_and(|here| here.member == member && change.concerns(member, here.gate));
             // A halt may also concern an instance that never comes to a gate. Settings need a gate, because
             // the instance reads them only there.
-            if passed == f64::NEG_INFINITY && !is_here && change.settings.is_some() {
+            if passed == f64::NEG_INFINITY && !is_here && matches!(change.kind, ChangeKind::Set(_)) {
                 return None;
             }
             last = last.max(passed);
@@ -257,7 +295,8 @@ impl SteeringState {
             return Some(Steers::Past { last: ModelTime(last) });
         }
         let here = self.here.filter(|here| change.concerns(here.member, here.gate));
-        let next = here.map(|here| ModelTime(here.time)).filter(|next| is_before(last, next.0));
+        let next = here.map_or(next, |here| here.time);
+        let next = (next.is_finite() && is_before(last, next)).then_some(ModelTime(next));
         self.changes[index].stage = ChangeStage::Held;
         Some(Steers::Accepts { last: (last > f64::NEG_INFINITY).then_some(ModelTime(last)), next })
     }
@@ -303,7 +342,8 @@ impl SteeringState {
         self.passes(member, gate, time);
         let mut due: Vec<(f64, u64, Arc<[u8]>)> = Vec::new();
         for known in self.changes.iter_mut() {
-            let (Some(at), Some(settings)) = (known.at.filter(|&at| has_come(time, step, at)), &known.settings)
+            let (Some(at), ChangeKind::Set(settings)) =
+                (known.at.filter(|&at| has_come(time, step, at)), &known.kind)
             else {
                 continue;
             };
@@ -343,14 +383,45 @@ impl SteeringState {
         self.here = None;
     }
 
-    /// Forgets the committed settings that all instances concerned have. Returns the answers for the head.
+    /// Returns true if no checkpoint is among the changes.
+    #[inline(always)]
+    pub fn saves_nothing(&self) -> bool {
+        self.saves == 0
+    }
+
+    /// Returns the latest time of a checkpoint that an instance at `time` has reached and has not saved for.
+    pub fn save_due(&self, member: u32, time: f64) -> Option<f64> {
+        let saves = self.changes.iter().filter(|known| known.kind == ChangeKind::Save);
+        let open = saves.filter(|known| known.members.contains(&(member, false)));
+        open.filter_map(|known| known.at).filter(|&at| has_come(time, 0.0, at)).reduce(f64::max)
+    }
+
+    /// Notes that an instance has saved for the checkpoint at `moment`, which is also the one for all earlier
+    /// times. Returns the answers for the head.
+    pub fn saved(&mut self, member: u32, moment: f64) -> Vec<SteeringNotice> {
+        let saves = self.changes.iter_mut().filter(|known| known.kind == ChangeKind::Save);
+        for known in saves.filter(|known| known.at.is_some_and(|at| at <= moment)) {
+            known.members.iter_mut().filter(|one| one.0 == member).for_each(|one| one.1 = true);
+        }
+        let told = self.forget_made();
+        self.reckon();
+        told
+    }
+
+    /// Takes the times of the withdrawn checkpoints for which an instance had saved its state.
+    pub fn withdrawn_saves(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.withdrawn_saves)
+    }
+
+    /// Forgets the committed settings and checkpoints that all instances concerned have. Returns the answers
+    /// for the head.
     fn forget_made(&mut self) -> Vec<SteeringNotice> {
         let members = &self.members;
         let is_over = |member: u32| members.get(member as usize).is_some_and(|known| known.over);
         let mut told = Vec::new();
         self.changes.retain(|known| {
             let made = known.stage == ChangeStage::Good
-                && known.settings.is_some()
+                && known.kind != ChangeKind::Halt
                 && known.members.iter().all(|&(one, made)| made || is_over(one));
             if made {
                 // If all instances ended before the time of the change, no instance made it, and it is not
@@ -364,7 +435,9 @@ impl SteeringState {
     }
 
     fn reckon(&mut self) {
+        self.saves = self.changes.iter().filter(|known| known.kind == ChangeKind::Save).count();
         let from = |known: &Change| match known.stage {
+            _ if known.kind == ChangeKind::Save => f64::INFINITY,
             ChangeStage::Asked => f64::NEG_INFINITY,
             ChangeStage::Held | ChangeStage::Good => known.at.map_or(f64::NEG_INFINITY, begin_of),
         };

@@ -199,6 +199,12 @@ pub enum CheckpointOutcome {
         #[n(0)]
         why: String,
     },
+    /// The state of this instance can be saved at no moment. The instance says so once, when it registers.
+    #[n(3)]
+    Unsavable {
+        #[n(0)]
+        why: String,
+    },
 }
 
 /// A setting that can be steered, as a code declares it.
@@ -245,6 +251,13 @@ pub enum ChangeRequest {
     /// Changes nothing. The answer lists the settings that can be steered, and past changes.
     #[n(7)]
     Nothing,
+    /// All instances save their state for a checkpoint. With `wait`, the answer comes when it is whole;
+    /// otherwise when all instances have accepted its model time.
+    #[n(8)]
+    Checkpoint {
+        #[n(0)]
+        wait: bool,
+    },
 }
 
 /// A client's request to steer a run. It goes from the command or the page to the head. `Question::Steer` is
@@ -841,6 +854,10 @@ pub struct CheckpointPlan {
     /// The file from which the instance resumes.
     #[n(3)]
     pub resume: Option<String>,
+    /// True if an instance that cannot be saved must not take part in the run. Otherwise somebody may ask for
+    /// checkpoints while the run goes on, and is refused if there is such an instance.
+    #[n(4)]
+    pub required: bool,
 }
 
 /// A rule for moments at which the state is saved: model times, s.

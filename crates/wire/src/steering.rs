@@ -1,7 +1,7 @@
 //! Steering: the messages between the head and the endpoints of a run by which settings change, or all
 //! instances halt, at one model time. The head first proposes a change to all endpoints that it concerns.
 //! When all have accepted it, the head confirms it. Until then, an endpoint that reaches the time of the
-//! change waits at it.
+//! change waits at it, unless the change is a checkpoint.
 
 use minicbor::{Decode, Encode};
 
@@ -35,6 +35,11 @@ pub enum Matter {
     /// All instances halt.
     #[n(1)]
     Halt,
+    /// All instances save their state for a checkpoint. No instance waits for this. An instance that has
+    /// accepted saves in its first step from the time on, although the head may withdraw the change later.
+    /// Without a time, an instance only answers with its last time and its next one, and keeps nothing.
+    #[n(2)]
+    Save,
 }
 
 /// A request of the head to an endpoint. Changes are numbered in increasing order.

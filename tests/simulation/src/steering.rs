@@ -65,6 +65,7 @@ impl Member {
         match matter {
             Matter::Set { .. } => self.passed[gate_of(matter) as usize],
             Matter::Halt => self.passed[0].max(self.passed[1]),
+            Matter::Save => unreachable!("the schedules of this model have no checkpoints"),
         }
     }
 }
@@ -338,7 +339,7 @@ impl World {
         let number = self.proposed.keys().last().map_or(1, |last| last + 1);
         let matter = match matter {
             Matter::Set { restart, .. } => Matter::Set { settings: number.to_le_bytes().to_vec(), restart },
-            Matter::Halt => Matter::Halt,
+            matter => matter,
         };
         let proposed = (matter.clone(), ranks.clone());
         let proposal = Proposal { matter, ranks, at, patience, stops: false };

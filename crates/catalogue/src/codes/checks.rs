@@ -103,11 +103,6 @@ codes! {
         "The system refuses the file, or it is none: a directory, a pipe, a device. Check its name and its \
          permissions";
 
-    CHECKPOINTS_NOT_YET "checkpoints-not-yet":
-        "The model asks for checkpoints by the clock on the wall (`wallclock_time`), and a run saves them at \
-         model times only. Give `simulation_time`, or run without checkpoints: `--ignore checkpoints` (in \
-         Python `ignore=[\"checkpoints\"]`). See [Checkpoints](../guides/checkpoints.md)";
-
     CONDUIT_CYCLE "conduit-cycle":
         "Conduits join ports of models in a circle, so that no component sends. Remove one of them";
 

@@ -11,7 +11,7 @@ use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
 use ligament_checkpoint::{file_name, moment_directory, CheckpointWriter, Moments, SavePoint, FILES_SUFFIX};
 use ligament_model::Operator;
-use ligament_wire::control::{CheckpointPlan, Welcome};
+use ligament_wire::control::{CheckpointOutcome, CheckpointPlan, Welcome};
 use std::path::{Path, PathBuf};
 
 pub(crate) use resume::ResumedState;
@@ -82,6 +82,12 @@ impl CheckpointState {
         self.plan.at_end || !self.moments.is_empty()
     }
 
+    /// Returns true if there is nothing to do before somebody asks for a checkpoint.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.open.is_empty() && self.moments.is_empty()
+    }
+
     /// Returns the file from which an instance resumes. The model names one file for each instance; its ranks
     /// have files of their own beside it.
     fn resume_file(&self, instance: &str) -> Option<PathBuf> {
@@ -103,6 +109,13 @@ impl Instance {
     /// the file from which it resumes cannot be used.
     pub(crate) fn join_checkpoints(&mut self, welcome: &Welcome) -> Result<(), Error> {
         let Some(plan) = &welcome.checkpoints else { return Ok(()) };
+        match self.can_save() {
+            Err(why) if !plan.required => {
+                let outcome = CheckpointOutcome::Unsavable { why: why.to_string() };
+                return self.report_checkpoint(f64::NEG_INFINITY, outcome);
+            }
+            can_save => can_save?,
+        }
         let name = match welcome.rank {
             Some(rank) => format!("{}:{}", self.name(), rank.number),
             _ => self.name().to_owned(),
@@ -123,7 +136,6 @@ impl Instance {
             next_pass: None,
             resumed: None,
         };
-        self.can_save()?;
         if let Some(file) = state.resume_file(self.name()) {
             state.resumed = Some(self.restore(&file, &state.name, &state.channels)?);
             state.saved = state.resumed.as_ref().map(|resumed| resumed.moment).filter(|at| at.is_finite());
@@ -141,8 +153,8 @@ impl Instance {
         if !flags.uses_checkpoint_api && !keeps_nothing {
             return refused(fault!(
                 CHECKPOINT_FLAGS,
-                "the model asks for checkpoints, and {name} does not say what it keeps from one pass to the \
-                 next; give its Instance one of the flags USES_CHECKPOINT_API, KEEPS_NO_STATE_FOR_NEXT_USE, \
+                "checkpoints are asked for, and {name} does not say what it keeps from one pass to the next; \
+                 give its Instance one of the flags USES_CHECKPOINT_API, KEEPS_NO_STATE_FOR_NEXT_USE, \
                  STATE_NOT_REQUIRED_FOR_NEXT_USE"
             ));
         }
@@ -246,8 +258,15 @@ impl Instance {
     /// Returns true if no checkpoint is asked for and `should_save_snapshot` is the next call, so that its
     /// result is false. The call takes some nanoseconds.
     #[inline]
-    pub fn saves_nothing(&self, time: f64) -> bool {
-        self.checkpoints.is_none() && self.loop_step == LoopStep::Pass && time.is_finite() && self.is_alive()
+    pub fn saves_nothing(&mut self, time: f64) -> bool {
+        if self.loop_step != LoopStep::Pass || !time.is_finite() || !self.is_alive() {
+            return false;
+        }
+        match (&self.checkpoints, &mut self.endpoint) {
+            (None, _) => true,
+            (Some(state), Transport::Own(endpoint)) => state.is_idle() && endpoint.saves_nothing(time),
+            _ => false,
+        }
     }
 
     #[inline(never)]
@@ -260,12 +279,26 @@ impl Instance {
             )));
         }
         self.end_cuts(false)?;
+        let due = self.due_moment(time)?;
         let Some(state) = &mut self.checkpoints else { return Ok(false) };
-        state.due = state.moments.due(state.saved, time);
+        state.due = due;
         if state.due.is_some() {
             self.loop_step = LoopStep::Save;
         }
         Ok(self.loop_step == LoopStep::Save)
+    }
+
+    /// Returns the latest moment that is due at the model time `time`, s: one of the model's rules, or one that
+    /// somebody has asked for.
+    fn due_moment(&mut self, time: f64) -> Result<Option<f64>, Error> {
+        let (Some(state), Transport::Own(endpoint)) = (&self.checkpoints, &mut self.endpoint) else {
+            return Ok(None);
+        };
+        let ruled = state.moments.due(state.saved, time);
+        let asked =
+            endpoint.save_due(time).map_err(|error| Error::during(error, || "saving a checkpoint".into()))?;
+        let asked = asked.filter(|&at| state.saved.is_none_or(|saved| at > saved));
+        Ok(ruled.into_iter().chain(asked).reduce(f64::max))
     }
 
     /// Returns a directory in which the code, and all of its ranks, may keep files of their own beside the
@@ -333,7 +366,7 @@ impl Instance {
         }
         let again = self.receive_pass()?;
         self.end_cuts(false)?;
-        let due = self.due_between_passes(again);
+        let due = self.due_between_passes(again)?;
         if let Some(state) = &mut self.checkpoints {
             (state.next_pass, state.due) = (Some(again), due);
         }
@@ -344,14 +377,14 @@ impl Instance {
     }
 
     /// Returns the moment for which the state is to be saved between two passes.
-    fn due_between_passes(&self, again: bool) -> Option<f64> {
-        let state = self.checkpoints.as_ref()?;
+    fn due_between_passes(&mut self, again: bool) -> Result<Option<f64>, Error> {
         if !again {
-            return state.plan.at_end.then_some(f64::INFINITY);
+            let at_end = self.checkpoints.as_ref().is_some_and(|state| state.plan.at_end);
+            return Ok(at_end.then_some(f64::INFINITY));
         }
         let times = self.initial.values().map(|(message, _)| message.timestamp);
-        let time = times.filter(|time| time.is_finite()).reduce(f64::max)?;
-        state.moments.due(state.saved, time)
+        let Some(time) = times.filter(|time| time.is_finite()).reduce(f64::max) else { return Ok(None) };
+        self.due_moment(time)
     }
 
     /// Saves the code's state at the end of a pass, as `save_snapshot` does.
@@ -412,7 +445,7 @@ impl Instance {
             return Ok(());
         }
         self.end_cuts(false)?;
-        let due = self.due_between_passes(again);
+        let due = self.due_between_passes(again)?;
         let Some(state) = self.checkpoints.as_mut().filter(|_| due.is_some()) else { return Ok(()) };
         (state.due, state.next_pass) = (due, Some(again));
         self.save(SavePoint::BetweenPasses, None)?;

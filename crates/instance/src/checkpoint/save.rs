@@ -74,7 +74,8 @@ impl Instance {
 
     fn begin_cut(&mut self, moment: f64) -> Result<(), Error> {
         let Transport::Own(endpoint) = &mut self.endpoint else { return Ok(()) };
-        endpoint.begin_cut(moment).map_err(|error| Error::during(error, || "saving a checkpoint".into()))
+        let begun = endpoint.begin_cut(moment).and_then(|()| endpoint.notes_save(moment));
+        begun.map_err(|error| Error::during(error, || "saving a checkpoint".into()))
     }
 
     /// Writes the files of the checkpoints for which all marks have come. If `all` is true, nothing more is
@@ -84,6 +85,12 @@ impl Instance {
         let Transport::Own(endpoint) = &mut self.endpoint else { return Ok(()) };
         if state.open.is_empty() {
             return Ok(());
+        }
+        for moment in endpoint.steering().withdrawn_saves() {
+            // A checkpoint of the model's rules was not withdrawn.
+            if !state.moments.has(moment) {
+                endpoint.void_cut(moment);
+            }
         }
         let too_many = state.open.len() > MAX_OPEN_CHECKPOINTS;
         let ended = if all {
@@ -119,7 +126,7 @@ impl Instance {
         self.report_checkpoint(moment, CheckpointOutcome::Failed { why: fault.with_code() })
     }
 
-    fn report_checkpoint(&mut self, moment: f64, outcome: CheckpointOutcome) -> Result<(), Error> {
+    pub(super) fn report_checkpoint(&mut self, moment: f64, outcome: CheckpointOutcome) -> Result<(), Error> {
         let Transport::Own(endpoint) = &mut self.endpoint else { return Ok(()) };
         let told = endpoint.custodian().tell(&Request::Checkpoint { moment: ModelTime(moment), outcome });
         told.map_err(|error| Error::during(error, || "reporting a checkpoint".into()))

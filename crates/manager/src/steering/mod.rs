@@ -197,6 +197,12 @@ impl Steering {
         }
     }
 
+    /// Returns the number of a change that is not proposed here.
+    pub fn number(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
     /// Returns the agreed halt.
     pub fn halt(&self) -> Option<&Halt> {
         self.halt.as_ref()
@@ -360,6 +366,8 @@ impl Steering {
         ];
         let open = self.open.take().expect("looked at above");
         match open.proposal.matter {
+            // Checkpoints have a queue of their own (`saves`).
+            Matter::Save => {}
             Matter::Set { .. } => drop(self.made.insert(open.change, ChangeProgress::by(alive))),
             Matter::Halt => {
                 let (change, stops) = (open.change, open.proposal.stops);

@@ -2,9 +2,10 @@
 //! `watch` follows the state of a run over the head's socket, and `snapshots` follows it over the run
 //! directory alone. `tap` shows the values of a port, `grid_tap` those of all blocks
 //! of a grid at one model time, `steering` changes settings, `tail` follows a file that
-//! grows, `files` reads the files of an instance, and `job` and `queue` show the run's job in its batch
+//! grows, `files` reads the files of an instance, `continuation` finds the run of a restart, and `job` and `queue` show the run's job in its batch
 //! system.
 
+mod continuation;
 mod files;
 mod grid_tap;
 mod job;
@@ -16,6 +17,7 @@ mod tail;
 mod tap;
 mod watch;
 
+pub use continuation::{continuation, last_continuation};
 pub use files::InstanceFiles;
 pub use grid_tap::{
     BlockContent, BlockPicture, GridEvent, GridPicture, GridTap, GridTapRequest, DEFAULT_SHARE,

@@ -2,14 +2,17 @@
 //! all instances are there, the directory gets its number, and last of all the file `checkpoint.json`. So a
 //! checkpoint is whole or not there. A file of an instance that has ended belongs to all later checkpoints.
 
+use super::saves::Saves;
 use super::Runtime;
 use crate::checkpoints::{
     CheckpointRecord, CHECKPOINTS_DIRECTORY, CHECKPOINT_FILE, CHECKPOINT_VERSION, RESUME_FILE,
 };
 use ligament_agent::{PlannedInstance, RunPlan};
 use ligament_catalogue::{fault, Fault};
-use ligament_checkpoint::{file_name, moment_directory, read_info, FileInfo, SavePoint, FILES_SUFFIX};
-use ligament_manager::{JournalEvent, Level, Names};
+use ligament_checkpoint::{
+    file_name, moment_directory, read_info, CheckpointWriter, FileInfo, Moments, SavePoint, FILES_SUFFIX,
+};
+use ligament_manager::{JournalEvent, Level, Names, SavedCheckpoint, UtcTime};
 use ligament_model::{CheckpointRule, ResolvedModel};
 use ligament_wire::control::{CheckpointOutcome, CheckpointPlan, MomentRule};
 use ligament_wire::steering::ModelTime;
@@ -30,7 +33,7 @@ const DEFAULT_KEPT_CHECKPOINTS: usize = 2;
 /// The checkpoints of a run.
 #[derive(Debug, Default)]
 pub(super) struct Checkpoints {
-    /// The directory of the checkpoints; empty if the run saves none.
+    /// The directory of the checkpoints; empty if the run cannot save any.
     directory: PathBuf,
     /// The ranks whose files are there, by moment (its bits).
     saved: BTreeMap<u64, BTreeSet<RankId>>,
@@ -43,13 +46,21 @@ pub(super) struct Checkpoints {
     last: u32,
     /// Instances that had ended at the checkpoint from which the run resumes.
     ended: BTreeSet<String>,
+    /// The moments of the model's rules.
+    moments: Moments,
 }
 
-/// Adds the checkpoints of a model to the plan of its run.
+/// Adds the checkpoints of a model to the plan of its run. If the model has none, somebody may ask for them
+/// while the run goes on, and the instances that cannot be saved are noted.
 ///
 /// # Errors
 /// The model resumes an instance that it has not.
-pub(super) fn begin(model: &ResolvedModel, run: &Path, plan: &mut RunPlan) -> Result<Checkpoints, Fault> {
+pub(super) fn begin(
+    model: &ResolvedModel,
+    run: &Path,
+    plan: &mut RunPlan,
+    saves: &mut Saves,
+) -> Result<Checkpoints, Fault> {
     let rules = &model.checkpoints;
     let names: Vec<&str> = plan.instances.iter().map(|instance| instance.name.as_str()).collect();
     if let Some((name, _)) = model.resume.iter().find(|(name, _)| !names.contains(&name.as_str())) {
@@ -63,21 +74,24 @@ pub(super) fn begin(model: &ResolvedModel, run: &Path, plan: &mut RunPlan) -> Re
             ));
         }
     }
-    if rules.is_empty() && model.resume.is_empty() {
-        return Ok(Checkpoints::default());
-    }
-    if let Some(light) = (0..).zip(&plan.instances).find(|(number, _)| model.light_program(*number).is_some()) {
-        return Err(fault!(
-            CHECKPOINT_UNSUPPORTED,
-            "{} is a light component, or one that comes with Ligament, and a checkpoint cannot save its state \
-             yet; run without checkpoints: --ignore checkpoints, --ignore resume",
-            light.1.name
-        ));
+    let required = !rules.is_empty() || !model.resume.is_empty();
+    for (_, light) in (0..).zip(&plan.instances).filter(|(number, _)| model.light_program(*number).is_some()) {
+        let name = &light.name;
+        if required {
+            return Err(fault!(
+                CHECKPOINT_UNSUPPORTED,
+                "{name} is a light component, or one that comes with Ligament, and a checkpoint cannot save \
+                 its state yet; run without checkpoints: --ignore checkpoints, --ignore resume"
+            ));
+        }
+        let why = format!("{name} is a light component, or one that comes with Ligament");
+        saves.unsavable.insert(name.clone(), why);
     }
     let ended = examine(plan, &model.resume)?;
     let directory = run.join(CHECKPOINTS_DIRECTORY);
     let moments: Vec<MomentRule> = rules.simulation_time.iter().map(moment_rule).collect();
-    for instance in &mut plan.instances {
+    let savable = |one: &&mut PlannedInstance| !saves.unsavable.contains_key(&one.name);
+    for instance in plan.instances.iter_mut().filter(savable) {
         let resume = model.resume.get(&instance.name);
         let resume = resume.map(|file| std::path::absolute(file).unwrap_or_else(|_| PathBuf::from(file)));
         instance.checkpoints = Some(CheckpointPlan {
@@ -85,9 +99,10 @@ pub(super) fn begin(model: &ResolvedModel, run: &Path, plan: &mut RunPlan) -> Re
             moments: moments.clone(),
             at_end: rules.at_end,
             resume: resume.map(|file| file.display().to_string()),
+            required,
         });
     }
-    Ok(Checkpoints { directory, ended, ..Checkpoints::default() })
+    Ok(Checkpoints { directory, ended, moments: Moments::new(moments), ..Checkpoints::default() })
 }
 
 /// Looks at the files from which the instances resume, before any of them starts. Returns the instances that
@@ -139,7 +154,7 @@ fn files_of(instance: &PlannedInstance, file: &Path) -> Vec<PathBuf> {
     }
 }
 
-fn moment_rule(rule: &CheckpointRule) -> MomentRule {
+pub(super) fn moment_rule(rule: &CheckpointRule) -> MomentRule {
     match rule {
         CheckpointRule::At(moments) => MomentRule::At(moments.iter().map(|&at| ModelTime(at)).collect()),
         CheckpointRule::Range { start, stop, every } => MomentRule::Range {
@@ -167,16 +182,21 @@ impl Runtime<'_> {
                 }
             }
             CheckpointOutcome::Void => self.void_checkpoint(moment),
-            CheckpointOutcome::Failed { .. } => {
+            CheckpointOutcome::Unsavable { why } => {
+                let name = self.manager.names().rank(rank);
+                self.is_unsavable(name, why);
+            }
+            CheckpointOutcome::Failed { why } => {
                 let at = in_unit(moment, self.record.time_unit.as_deref());
                 let text = format!("the checkpoint at {at} was given up, because a file cannot be written");
                 self.log.add(Level::Warning, "run", &text);
                 self.void_checkpoint(moment);
+                self.checkpoint_has_failed(moment, &why);
             }
         }
     }
 
-    fn void_checkpoint(&mut self, moment: f64) {
+    pub(super) fn void_checkpoint(&mut self, moment: f64) {
         let known = moment.to_bits();
         if self.checkpoints.void.insert(known) {
             for rank in self.checkpoints.saved.remove(&known).unwrap_or_default() {
@@ -220,15 +240,20 @@ impl Runtime<'_> {
         match self.checkpoints.put(moment, &self.record.run, &names, &over) {
             Ok(number) => {
                 self.log.add(Level::Info, "run", &format!("checkpoint {number} is saved ({when})"));
+                let model_time = moment.is_finite().then_some(moment);
+                let saved = UtcTime::now().rfc3339();
+                self.record.last_checkpoint = Some(SavedCheckpoint { number, model_time, saved });
                 let order = format!("checkpoint {number}, {when}");
                 self.journal.note(JournalEvent::Order { order, instance: None });
                 self.checkpoints
                     .prune(self.model.ligament.kept_checkpoints.unwrap_or(DEFAULT_KEPT_CHECKPOINTS));
+                self.checkpoint_is_whole(number, moment);
             }
             Err(error) => {
                 let text = format!("the checkpoint {when} was given up: {error}");
                 self.log.add(Level::Warning, "run", &text);
                 self.void_checkpoint(moment);
+                self.checkpoint_has_failed(moment, &error.to_string());
             }
         }
     }
@@ -246,22 +271,47 @@ impl Checkpoints {
         self.ended.contains(instance)
     }
 
-    /// Returns true if the run saves or resumes.
-    pub fn is_in_use(&self, model: &ResolvedModel) -> bool {
-        !self.directory.as_os_str().is_empty() || !model.resume.is_empty()
+    /// Returns true if the run can save checkpoints.
+    pub fn has_directory(&self) -> bool {
+        !self.directory.as_os_str().is_empty()
+    }
+
+    /// Returns true if the model's rules ask for a checkpoint at this moment.
+    pub fn is_ruled(&self, moment: f64) -> bool {
+        self.moments.has(moment)
+    }
+
+    /// Returns those of the ranks that have neither saved for a moment nor ended.
+    pub fn lacking(&self, moment: f64, ranks: impl Iterator<Item = RankId>) -> Vec<RankId> {
+        let saved = self.saved.get(&moment.to_bits());
+        let has = |rank: &RankId| self.over.contains(rank) || saved.is_some_and(|saved| saved.contains(rank));
+        ranks.filter(|rank| !has(rank)).collect()
     }
 
     fn unfinished(&self) -> PathBuf {
         self.directory.join(UNFINISHED_DIRECTORY)
     }
 
+    /// Puts the file of a rank that has ended into a directory. If no checkpoint was to be expected, the rank
+    /// has written none.
+    fn put_end(&self, name: &str, run: &str, to: &Path) -> io::Result<()> {
+        let file = file_name(name);
+        let written = self.unfinished().join(OVER_DIRECTORY).join(&file);
+        if written.exists() {
+            fs::copy(&written, to.join(&file))?;
+            return fs::File::open(to.join(&file))?.sync_all();
+        }
+        let moment = ModelTime(f64::INFINITY);
+        let info = FileInfo { instance: name.to_owned(), run: run.to_owned(), moment, point: SavePoint::Over };
+        let made = CheckpointWriter::create(&to.join(&file), &info).and_then(CheckpointWriter::finish);
+        made.map_err(io::Error::other)
+    }
+
     /// Puts the directory of a moment in its place, with the files of instances that have ended.
     fn put(&mut self, moment: f64, run: &str, names: &[String], over: &[String]) -> io::Result<u32> {
         let from = self.unfinished().join(moment_directory(moment));
         for name in over {
-            let file = file_name(name);
-            fs::copy(self.unfinished().join(OVER_DIRECTORY).join(&file), from.join(&file))?;
-            fs::File::open(from.join(&file))?.sync_all()?;
+            self.put_end(name, run, &from)?;
         }
         let number = self.last + 1;
         let to = self.directory.join(number.to_string());

@@ -1,10 +1,10 @@
 //! The head of a run: the agent of this machine, and the manager with directory, log, journal, record and view.
 //! `prepare` prepares directories and commands, `inputs` copies the inputs to the instances, and `agent` is the
 //! host of the head's own agent. `viewers` and `picture` show the state of the run while it goes on, and
-//! `steer` changes settings. `assembly` begins a run over several domains, `domains` continues it, and
-//! `brought` brings files of instances in other domains back. `peeks` answers requests for files, and `why`
-//! explains a failure. The Python package uses this module too, with a `Starter` that makes the processes of
-//! components that are functions.
+//! `steer` changes settings, and `saves` has the checkpoints that somebody asks for. `assembly` begins a run
+//! over several domains, `domains` continues it, and `brought` brings files of instances in other domains back.
+//! `peeks` answers requests for files, and `why` explains a failure. The Python package uses this module too,
+//! with a `Starter` that makes the processes of components that are functions.
 
 mod agent;
 mod assembly;
@@ -15,6 +15,7 @@ mod inputs;
 mod peeks;
 mod picture;
 mod prepare;
+mod saves;
 mod steer;
 mod viewers;
 mod why;
@@ -29,6 +30,7 @@ use crate::view::TerminalView;
 use crate::Colours;
 use assembly::{Secrets, Unready};
 use brought::Brought;
+use checkpoints::Checkpoints;
 use domains::Abroad;
 use ligament_agent::{
     AgentOrder, ChannelView, DomainResult, InstanceView, RemoteTapEvent, RunOutcome, RunPlan, RunView,
@@ -47,6 +49,7 @@ use ligament_model::{Edges, ResolvedModel, AXES};
 use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 use peeks::Peeks;
 use picture::NumberedPicture;
+use saves::Saves;
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -87,6 +90,8 @@ pub struct RunOptions {
     pub resumed_from: Option<String>,
     /// True if the caller makes the restarts that the model asks for.
     pub makes_restarts: bool,
+    /// True if the caller begins another run if this one fails.
+    pub may_be_continued: bool,
 }
 
 /// The output while a model runs, on standard error.
@@ -191,15 +196,17 @@ pub fn run_over<'a>(
     let mut plan = plan;
     let steers = Steers::begin(model, &options.steered, &mut plan);
     let (steers, steered) = steers.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
-    let checkpoints = checkpoints::begin(model, directory.path(), &mut plan);
-    let checkpoints = checkpoints.and_then(|checkpoints| match spread {
-        Some(_) if checkpoints.is_in_use(model) => Err(fault!(
+    let mut saves = Saves::of(model);
+    let is_planned = !model.checkpoints.is_empty() || !model.resume.is_empty();
+    let checkpoints = match spread {
+        None => checkpoints::begin(model, directory.path(), &mut plan, &mut saves),
+        Some(_) if is_planned => Err(fault!(
             CHECKPOINT_UNSUPPORTED,
             "checkpoints of a run over several domains are not possible yet; run it on one machine, or take \
              the checkpoints out"
         )),
-        _ => Ok(checkpoints),
-    });
+        Some(_) => Ok(Checkpoints::default()),
+    };
     let checkpoints = checkpoints.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     let mut record = new_record(model, &options, began);
     record.run = directory.name();
@@ -246,6 +253,7 @@ pub fn run_over<'a>(
         peeks: Peeks::default(),
         taps: Vec::new(),
         steers,
+        saves,
         checkpoints,
         strangers: Strangers::default(),
     };
@@ -400,6 +408,7 @@ fn new_record(model: &ResolvedModel, options: &RunOptions, began: UtcTime) -> Ru
         host: host.nodename().to_string_lossy().into_owned(),
         cores: crate::own_cores(),
         resumed_from: options.resumed_from.clone(),
+        may_be_continued: options.may_be_continued,
         time_unit: model.ligament.time_unit.as_ref().map(|(unit, _)| unit.clone()),
         started: began.rfc3339(),
         ended: None,
@@ -479,7 +488,8 @@ struct Runtime<'a> {
     /// Messages about taps in other domains, which the agent's driver has not fetched yet.
     taps: Vec<RemoteTapEvent>,
     steers: Steers,
-    checkpoints: checkpoints::Checkpoints,
+    saves: Saves,
+    checkpoints: Checkpoints,
     /// The refused connections, which come from no domain of the run.
     strangers: Strangers,
 }

@@ -45,7 +45,27 @@ pub(super) struct Steers {
     still: (Vec<u64>, u32),
 }
 
+/// The common part of a request.
+pub(super) struct WantedChange {
+    pub who: String,
+    /// The model time of the change, in s.
+    pub at: Option<f64>,
+    pub dry: bool,
+    /// Time until which all may take to agree, in ns.
+    pub until: u64,
+}
+
 impl Steers {
+    /// Returns the number of a change that has its own queue.
+    pub fn number(&mut self) -> u64 {
+        self.steering.number()
+    }
+
+    /// Notes that a client waits for the outcome of a change.
+    pub fn waits(&mut self, change: u64, link: ConnectionId) {
+        self.clients.insert(change, link);
+    }
+
     /// Begins the steering of a run that repeats these changes of an earlier run. The changes become part of
     /// the plan and of the record.
     ///
@@ -119,6 +139,10 @@ impl Runtime<'_> {
         let is_halted = self.steers.steering.halt().is_some();
         let (matter, ranks, settings, stops) = match wanted {
             ChangeRequest::Nothing => return Ok(Some(self.steering_in_all())),
+            ChangeRequest::Checkpoint { wait } => {
+                let until = now.saturating_add(patience);
+                return self.wanted_checkpoint(link, WantedChange { who, at, dry, until }, wait);
+            }
             ChangeRequest::Set(texts) => {
                 let CheckedChange { matter, ranks, assignments } = self.steers.steerables.check(&texts)?;
                 (matter, ranks, assignments, false)
@@ -160,6 +184,9 @@ impl Runtime<'_> {
             }
             ChangeRequest::Stop => halt(true),
             ChangeRequest::Withdraw(_) if dry => return Ok(Some(json!({ "ok": true, "dry": true }))),
+            ChangeRequest::Withdraw(Some(change)) if self.withdraw_save(change, &who) => {
+                return Ok(Some(json!({ "ok": true, "change": change })));
+            }
             ChangeRequest::Withdraw(change) => {
                 let names = self.manager.names();
                 let name = |rank| names.rank(rank);
@@ -189,6 +216,7 @@ impl Runtime<'_> {
             restart,
             state: ChangeState::Asked,
             reason: None,
+            checkpoint: None,
         };
         self.note_steering(&record);
         self.record.steering.push(record);
@@ -243,6 +271,7 @@ impl Runtime<'_> {
         let names = self.manager.names();
         let turns = self.steers.steering.tick(now, &|rank| names.rank(rank));
         self.take_turns(turns);
+        self.saves_tick(now);
         if self.steers.steering.halt().is_some_and(|halt| halt.stops) && self.nobody_moves(seen) {
             self.steers.orders.push(AgentOrder::End(RunOutcome::Stopped));
         }
@@ -279,7 +308,7 @@ impl Runtime<'_> {
         self.take_turns(turns);
     }
 
-    fn take_turns(&mut self, turns: Vec<SteeringAction>) {
+    pub(super) fn take_turns(&mut self, turns: Vec<SteeringAction>) {
         for turn in turns {
             match turn {
                 SteeringAction::Order(order) => {
@@ -299,13 +328,15 @@ impl Runtime<'_> {
                         self.show_halt();
                         let halt = self.record.halt.as_ref().filter(|halt| halt.change == change);
                         let unsteered = halt.map(|halt| halt.unsteered.clone()).unwrap_or_default();
-                        self.answer(
-                            change,
-                            Ok(json!({
-                                "ok": true, "change": change, "at": at, "what": record.what,
-                                "settings": record.settings, "unsteered": unsteered,
-                            })),
-                        );
+                        if !self.saves.waits_for_whole(change) {
+                            self.answer(
+                                change,
+                                Ok(json!({
+                                    "ok": true, "change": change, "at": at, "what": record.what,
+                                    "settings": record.settings, "unsteered": unsteered,
+                                })),
+                            );
+                        }
                         self.note_steering(&record);
                         self.log.add(Level::Info, "run", &record.describe());
                         if let Some(line) = HaltRecord::not_held(&unsteered) {
@@ -335,7 +366,7 @@ impl Runtime<'_> {
         }
     }
 
-    fn change_record(&mut self, change: u64, state: ChangeState) -> Option<&mut SteeringRecord> {
+    pub(super) fn change_record(&mut self, change: u64, state: ChangeState) -> Option<&mut SteeringRecord> {
         let record = self.record.steering.iter_mut().rev().find(|one| one.change == change)?;
         record.state = state;
         Some(record)
@@ -349,7 +380,7 @@ impl Runtime<'_> {
         }
     }
 
-    fn answer(&mut self, change: u64, answer: Result<Value, Fault>) {
+    pub(super) fn answer(&mut self, change: u64, answer: Result<Value, Fault>) {
         if let Some(link) = self.steers.clients.remove(&change) {
             self.steers.answers.push((link, answer.map(|json| json.to_string())));
         }
@@ -366,7 +397,7 @@ impl Runtime<'_> {
         });
     }
 
-    fn note_steering(&mut self, record: &SteeringRecord) {
+    pub(super) fn note_steering(&mut self, record: &SteeringRecord) {
         self.journal.note(JournalEvent::Steering(record.clone()));
     }
 

@@ -3,6 +3,7 @@
 use super::{Runtime, Terminal};
 use ligament_agent::{failure_sentence, AgentOrder, AgentReport, ChannelView, RunView};
 use ligament_manager::domains::{DomainRoster, JoinedDomain};
+use ligament_manager::saves::SaveRequests;
 use ligament_manager::{
     Conduits, InstanceRecord, JournalEvent, Level, MessageMemory, Names, Observation, UtcTime, JOURNAL_VERSION,
 };
@@ -132,6 +133,9 @@ impl Runtime<'_> {
             | AgentReport::Steers { .. } => None,
         };
         match &report {
+            AgentReport::Steers { rank, change, answer } if SaveRequests::has(*change) => {
+                return self.rank_saves(*rank, *change, answer.clone());
+            }
             AgentReport::Steers { rank, change, answer } => {
                 return self.rank_steers(*rank, *change, answer.clone());
             }
@@ -140,7 +144,15 @@ impl Runtime<'_> {
                 return self.checkpoint_outcome(*rank, moment.0, outcome.clone());
             }
             AgentReport::Exited { rank, exit } if exit.is_clean() => self.checkpoints_without(*rank),
-            AgentReport::Ending(_) => self.steering_ends(),
+            AgentReport::Ending(outcome) => {
+                if *outcome == ligament_agent::RunOutcome::Done {
+                    // All have ended well, although not all of their processes have exited.
+                    let ranks: Vec<RankId> = self.ranks.all().collect();
+                    ranks.into_iter().for_each(|rank| self.checkpoints_without(rank));
+                }
+                self.saves_end();
+                self.steering_ends();
+            }
             AgentReport::Sends { rank, ports } => self.news.sends(*rank, ports.clone()),
             _ => {}
         }

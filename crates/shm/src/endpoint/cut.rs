@@ -278,6 +278,11 @@ impl<C: Custodian> Endpoint<C> {
         ended.collect()
     }
 
+    /// Gives up the cut at a moment, so that it ends without contents.
+    pub fn void_cut(&mut self, moment: f64) {
+        self.cuts.iter_mut().filter(|cut| cut.moment == moment).for_each(|cut| cut.is_void = true);
+    }
+
     /// Forgets the cut at a moment.
     pub fn give_up_cut(&mut self, moment: f64) {
         self.cuts.retain(|cut| cut.moment != moment);

@@ -65,6 +65,36 @@ impl<C: Custodian> Endpoint<C> {
         Ok(settings)
     }
 
+    /// Like `save_due`, but only if there is nothing to do. Returns false if `save_due` must be called.
+    #[inline]
+    pub fn saves_nothing(&mut self, time: f64) -> bool {
+        let calm = self.bell().control() == self.control_seen && self.steering.saves_nothing();
+        if calm {
+            self.steering.passes(0, Gate::Save, time);
+        }
+        calm
+    }
+
+    /// Called when the endpoint's instance asks at model time `time`, s, whether to save its state. Returns the
+    /// latest requested checkpoint that is due. This does not wait.
+    ///
+    /// # Errors
+    /// `RunEnds`, `AgentGone`.
+    pub fn save_due(&mut self, time: f64) -> Result<Option<f64>, ShmError> {
+        self.hear_agent()?;
+        self.steering.passes(0, Gate::Save, time);
+        Ok(self.steering.save_due(0, time))
+    }
+
+    /// Notes that the endpoint's instance has saved its state for the checkpoint at `moment`.
+    ///
+    /// # Errors
+    /// The agent cannot be told.
+    pub fn notes_save(&mut self, moment: f64) -> Result<(), ShmError> {
+        let told = self.steering.saved(0, moment);
+        self.tell(told)
+    }
+
     /// Notes that an instance reaches no further model time.
     ///
     /// # Errors

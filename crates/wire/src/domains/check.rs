@@ -99,7 +99,7 @@ impl Extent {
             AgentReport::Checkpoint { rank, outcome, .. } => {
                 self.owns(domain, *rank)?;
                 match outcome {
-                    CheckpointOutcome::Failed { why } => short(why),
+                    CheckpointOutcome::Failed { why } | CheckpointOutcome::Unsavable { why } => short(why),
                     CheckpointOutcome::Saved | CheckpointOutcome::Void => Ok(()),
                 }
             }
