@@ -140,7 +140,8 @@ typedef struct {
 
 // How long a rank looks for rank 0's call before it sleeps: as long as a few wake-ups take. In seconds.
 #define LIG_MPI_LOOKS_S 2e-4
-// How long it sleeps before it lets MPI go on: a tenth of what it has waited, between these. In seconds.
+// A rank that waits sleeps for a tenth of the time that it has waited, between these limits, and then lets MPI
+// go on. In seconds.
 #define LIG_MPI_SLEEP_S 0.01
 #define LIG_MPI_SLEEP_MOST_S 0.1
 // And on other nodes, where nobody wakes it. In nanoseconds.
@@ -364,7 +365,7 @@ static inline void lig_mpi_release(lig_mpi_instance *all) {
         memset(&outcome, 0, sizeof outcome);
         lig_mpi_enter(all, LIG_MPI_FREE, NULL, 0);
         lig_mpi_share(all, &outcome, NULL);
-        // Frees it by lig_mpi_finalizes.
+        // MPI calls lig_mpi_finalizes when the attribute is deleted.
         MPI_Comm_delete_attr(MPI_COMM_SELF, key);
         MPI_Comm_free_keyval(&key);
     }

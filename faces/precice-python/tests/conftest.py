@@ -1,4 +1,4 @@
-"""The package is that of this folder, without being installed."""
+"""The tests import the package `precice` from this folder; nothing is installed."""
 
 import os
 import shutil
