@@ -7,7 +7,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { PanelProps } from "./App";
 import type { Conduit, Instance, Rate } from "./state";
 import { isWaiting, knot } from "./waits";
-import { componentOf, count, inBytes, inCount, inRate, inSeconds, some, withoutIndices } from "./words";
+import { componentOf, count, inBytes, inCount, inRate, inSeconds, some, withoutIndices } from "./text";
 
 interface Node {
   name: string;

@@ -6,7 +6,7 @@ import type { RefObject } from "preact";
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { colours, type MapName, rangeFor } from "./colours";
 import { range } from "./tap";
-import { withoutUnit } from "./words";
+import { withoutUnit } from "./text";
 
 /** A drawing takes its colours from the style sheet at the moment in which it is made. */
 const DARK_SCHEME = matchMedia("(prefers-color-scheme: dark)");

@@ -6,7 +6,7 @@ import type { PanelProps } from "./App";
 import { Pace, RunningClock, type Sample, ThinnedSeries } from "./course";
 import { point, useMoment } from "./cursor";
 import type { Instance, State } from "./state";
-import { inSeconds, inTime, unitOfTime, withoutIndices } from "./words";
+import { inSeconds, inTime, unitOfTime, withoutIndices } from "./text";
 
 /** A picture takes its colours from the style sheet at the moment in which it is made. */
 const DARK_SCHEME = matchMedia("(prefers-color-scheme: dark)");

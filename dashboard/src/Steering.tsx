@@ -18,7 +18,7 @@ import {
   wrong,
   wrongTime,
 } from "./steer";
-import { count, inSeconds, inTime, some, unitOfTime } from "./words";
+import { count, inSeconds, inTime, some, unitOfTime } from "./text";
 
 /**
  * Maximum number of instances that are offered one by one, and of entries of the history that are shown at a

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { PanelProps } from "./App";
 import { ask } from "./state";
 import type { AnswerEntry, StudyView } from "./wire";
-import { inCount, inSeconds } from "./words";
+import { inCount, inSeconds } from "./text";
 
 /** Interval between two questions, ms. While there is no study, it doubles up to the second one. */
 const STUDIES_INTERVAL_MS = 2000;

@@ -7,7 +7,7 @@ import { fieldsOf, type GridPicture, nextPicture, type SurfaceQuery } from "./gr
 import { isLost } from "./state";
 import { EMPTY_MESH, SurfaceView } from "./SurfaceView";
 import type { GridRecord } from "./wire";
-import { count, inBytes, inSeconds, inTime } from "./words";
+import { count, inBytes, inSeconds, inTime } from "./text";
 
 /** Time to the next request after an answer without a picture, and while nobody sees the page, ms. */
 const RETRY_INTERVAL_MS = 1000;

@@ -7,7 +7,7 @@ import type { PanelProps } from "./App";
 import { Sight } from "./Sight";
 import type { Conduit, Instance, State, Usage } from "./state";
 import { isWaiting } from "./waits";
-import { inBytes, inCount, inRate, inSeconds, inTime, withoutIndices } from "./words";
+import { inBytes, inCount, inRate, inSeconds, inTime, withoutIndices } from "./text";
 
 /** Maximum number of rows that are shown at a time. */
 const PAGE_ROWS = 100;

@@ -5,7 +5,7 @@ import type { PanelProps } from "./App";
 import { point, useMoment } from "./cursor";
 import { PanelVisibility } from "./Sight";
 import { ask, fetched } from "./state";
-import { inSeconds } from "./words";
+import { inSeconds } from "./text";
 
 interface Row {
   name: string;

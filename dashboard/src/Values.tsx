@@ -8,7 +8,7 @@ import { MAPS, type MapName, rangeFor } from "./colours";
 import { ThinnedSeries } from "./course";
 import { Histogram, Picture, Series } from "./Plots";
 import { next, range, type TapQuery, type TapValue } from "./tap";
-import { count, inCount, inTime, unitOfTime } from "./words";
+import { count, inCount, inTime, unitOfTime } from "./text";
 
 /** Maximum number of ports that are viewed at a time, and of names that are offered. */
 const MAX_PORTS = 5;

@@ -2,7 +2,7 @@
 // before. The page asks again only after each answer, so it gets no news that are out of date.
 
 import type { ConduitRecord, InstanceNews, InstanceUsage, Role, RunNews, ViewNews } from "./wire";
-import { countIn } from "./words";
+import { countIn } from "./text";
 
 // The page's names for the types of the server's answers.
 export type {

@@ -1,7 +1,7 @@
 // Requests to steer the run, and checks of values before a request. The server checks everything again.
 
 import { ask, type Change, type Instance, type Steerable, type SteeringVerb } from "./state";
-import { inTime, some, withoutIndices } from "./words";
+import { inTime, some, withoutIndices } from "./text";
 
 /** A request to the server. */
 export interface Order {

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 from pages import Asker
-from taps import FIELD, LIGHT, PAIR, SHOWN, TAKER
+from taps import FIELD, LIGHT, MODEL, PAIR, TAKER
 
 LIMIT = 60
 
@@ -23,7 +23,7 @@ def models(place, python_program, tmp_path):
     def program(name, text):
         return python_program(name, "import numpy as np\n" + text.replace("HERE", repr(str(tmp_path))))
 
-    (tmp_path / "shown.ymmsl").write_text(SHOWN.format(field=program("field", FIELD),
+    (tmp_path / "shown.ymmsl").write_text(MODEL.format(field=program("field", FIELD),
                                                        taker=program("taker", TAKER)))
     (tmp_path / "pair.ymmsl").write_text(PAIR.format(walker=program("walker", LIGHT)))
     return place

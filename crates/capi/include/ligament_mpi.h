@@ -142,8 +142,8 @@ typedef struct {
 #define LIG_MPI_LOOKS_S 2e-4
 // A rank that waits sleeps for a tenth of the time that it has waited, between these limits, and then lets MPI
 // go on. In seconds.
-#define LIG_MPI_SLEEP_S 0.01
-#define LIG_MPI_SLEEP_MOST_S 0.1
+#define LIG_MPI_MIN_SLEEP_S 0.01
+#define LIG_MPI_MAX_SLEEP_S 0.1
 // And on other nodes, where nobody wakes it. In nanoseconds.
 #define LIG_MPI_SLEEP_AFAR_NS 1000000
 // The room of rank 0's word and of the ranks' lines is a multiple of this.
@@ -255,8 +255,8 @@ static inline void lig_mpi_await_beside(const lig_mpi_instance *all) {
             continue;
         }
         double sleep = (now - began) / 10;
-        if (sleep < LIG_MPI_SLEEP_S) sleep = LIG_MPI_SLEEP_S;
-        if (sleep > LIG_MPI_SLEEP_MOST_S) sleep = LIG_MPI_SLEEP_MOST_S;
+        if (sleep < LIG_MPI_MIN_SLEEP_S) sleep = LIG_MPI_MIN_SLEEP_S;
+        if (sleep > LIG_MPI_MAX_SLEEP_S) sleep = LIG_MPI_MAX_SLEEP_S;
         const struct timespec time = {0, (long)(1e9 * sleep)};
         __atomic_add_fetch(&word->sleepers, 1, __ATOMIC_SEQ_CST);
         syscall(SYS_futex, &word->calls, FUTEX_WAIT, seen, &time, NULL, 0);
