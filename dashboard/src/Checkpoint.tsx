@@ -2,7 +2,7 @@
 
 import type { Run, State } from "./state";
 import type { Order } from "./steer";
-import { inTime } from "./words";
+import { inTime } from "./text";
 
 /** The last checkpoint in words; empty if there is none. */
 function last(run: Run): string {
