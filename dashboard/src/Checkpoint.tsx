@@ -26,7 +26,12 @@ export function Checkpoint({
   const text = last(run);
   if (!may && text === "") return null;
   return (
-    <div class="looks" role="group" aria-label="Checkpoints" data-checkpoint={run.last_checkpoint?.number ?? ""}>
+    <div
+      class="looks"
+      role="group"
+      aria-label="Checkpoints"
+      data-checkpoint={run.last_checkpoint?.number ?? ""}
+    >
       {may && (
         <button type="button" onClick={() => void wants({ what: "checkpoint" })}>
           Save a checkpoint

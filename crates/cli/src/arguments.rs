@@ -141,7 +141,7 @@ enum Command {
     /// End a run.
     Stop(Stop),
     Steer(Box<crate::steer::Steer>),
-    Checkpoint(crate::checkpoint::Checkpoint),
+    Checkpoint(crate::checkpoint::CheckpointCommand),
     /// Start an instance by hand, for example in a debugger.
     ///
     /// Without a command, prints the environment that the instance needs, as `export` lines for a shell.

@@ -18,7 +18,7 @@ const NAMED: usize = 4;
 /// nobody has passed. Without --at that is a time just ahead of all. Without --wait, the command ends when all
 /// have accepted that time.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Checkpoint {
+pub(crate) struct CheckpointCommand {
     /// The run: its directory, its name under ./runs, or `latest`.
     pub run: String,
     /// At this model time: a number, or a number and a unit, such as "12 h", if the model says its `time_unit`
@@ -40,7 +40,7 @@ pub(crate) struct Checkpoint {
 }
 
 /// Carries out `ligament checkpoint`. Returns the exit status.
-pub(crate) fn checkpoint(arguments: &Checkpoint) -> i32 {
+pub(crate) fn checkpoint(arguments: &CheckpointCommand) -> i32 {
     match asked(arguments) {
         Ok((answer, _)) if arguments.json => print(&format!("{answer}\n")),
         Ok((answer, time_unit)) => print(&in_words(&answer, time_unit.as_deref())),
@@ -50,7 +50,7 @@ pub(crate) fn checkpoint(arguments: &Checkpoint) -> i32 {
 }
 
 /// Sends the request to the run. Returns the run's answer and the unit of model times.
-fn asked(arguments: &Checkpoint) -> Result<(Value, Option<String>), Fault> {
+fn asked(arguments: &CheckpointCommand) -> Result<(Value, Option<String>), Fault> {
     let run = last_continuation(find_run(&arguments.run)?);
     let record = record_of(&run)?;
     let unit = record.time_unit.as_deref();

@@ -125,7 +125,8 @@ impl SaveRequests {
     }
 
     /// Takes a request for a checkpoint at a model time, or as soon as it can be without a wait. `change` is
-    /// the number by which people know it, and `None` for a rule of the model. A request without a time joins another one that is open.
+    /// the number by which people know it, and `None` for a rule of the model. A request without a time joins
+    /// another one that is open.
     ///
     /// # Errors
     /// The time is no number, or too many requests are open.
@@ -184,7 +185,7 @@ impl SaveRequests {
         if let Steers::Past { last } = answer {
             return self.too_late(place, &name(rank), last.0);
         }
-        // An end that comes after the agreement changes nothing: the rank's last file belongs to the checkpoint.
+        // An end that comes after the agreement changes nothing: the rank's last file belongs to it.
         if !request.is_agreed && matches!(answer, Steers::Accepts { .. } | Steers::Over) {
             *known = Some(answer);
             return self.settle(place, now, name);

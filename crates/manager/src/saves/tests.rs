@@ -8,16 +8,16 @@ fn name(rank: RankId) -> String {
 }
 
 /// The requests of a run with two ranks, and the actions that have not been looked at yet.
-struct Run {
+struct AskedRun {
     requests: SaveRequests,
     actions: Vec<SaveAction>,
 }
 
-impl Run {
-    fn asked(change: u64, at: Option<f64>) -> Run {
+impl AskedRun {
+    fn asked(change: u64, at: Option<f64>) -> AskedRun {
         let mut requests = SaveRequests::default();
         let actions = requests.ask(Some(change), at, &[A, B]).unwrap();
-        Run { requests, actions }
+        AskedRun { requests, actions }
     }
 
     /// Returns the number and the time of the question that was sent last.
@@ -71,7 +71,7 @@ fn the_time_lies_beyond_the_furthest() {
         (accepts(4.1, Some(4.2)), accepts(3.0, Some(4.0)), 5.0),
         (accepts(4.1, None), nothing(), after(4.1)),
     ] {
-        let mut run = Run::asked(1, None);
+        let mut run = AskedRun::asked(1, None);
         assert_eq!(run.question().1, None);
         run.answers(A, one);
         run.answers(B, other);
@@ -88,7 +88,7 @@ fn the_time_lies_beyond_the_furthest() {
 
 #[test]
 fn a_proposal_that_comes_too_late_is_given_up_and_the_next_one_lies_further_ahead() {
-    let mut run = Run::asked(1, None);
+    let mut run = AskedRun::asked(1, None);
     run.answers(A, accepts(3.0, Some(4.0)));
     run.answers(B, accepts(3.0, Some(4.0)));
     run.answers(A, nothing());
@@ -105,7 +105,7 @@ fn a_proposal_that_comes_too_late_is_given_up_and_the_next_one_lies_further_ahea
 
 #[test]
 fn a_time_that_somebody_has_passed_is_refused_with_the_name() {
-    let mut run = Run::asked(5, Some(2.0));
+    let mut run = AskedRun::asked(5, Some(2.0));
     assert_eq!(run.question().1, Some(2.0));
     run.answers(A, nothing());
     run.answers(B, Steers::Past { last: ModelTime(6.0) });
@@ -117,7 +117,7 @@ fn a_time_that_somebody_has_passed_is_refused_with_the_name() {
 
 #[test]
 fn requests_without_a_time_are_one_checkpoint() {
-    let mut run = Run::asked(1, None);
+    let mut run = AskedRun::asked(1, None);
     run.actions.extend(run.requests.ask(Some(2), None, &[A, B]).unwrap());
     run.actions.extend(run.requests.ask(None, None, &[A, B]).unwrap());
     run.answers(A, accepts(3.0, Some(4.0)));
@@ -132,7 +132,7 @@ fn requests_without_a_time_are_one_checkpoint() {
 
 #[test]
 fn ranks_that_have_no_time_yet_are_asked_again() {
-    let mut run = Run::asked(1, None);
+    let mut run = AskedRun::asked(1, None);
     run.answers(A, nothing());
     run.answers(B, nothing());
     let before = run.question().0;
@@ -148,13 +148,13 @@ fn ranks_that_have_no_time_yet_are_asked_again() {
 
 #[test]
 fn what_is_not_whole_at_the_end_is_refused() {
-    let mut run = Run::asked(1, Some(9.0));
+    let mut run = AskedRun::asked(1, Some(9.0));
     run.answers(A, nothing());
     run.actions.extend(run.requests.ask(Some(2), None, &[A, B]).unwrap());
     let why = |moment: Option<f64>| fault!(STEERING_REFUSED, "{moment:?}");
     let ended = refusals(&run.requests.run_ends(&why));
     assert_eq!(ended, [(1, "Some(9.0)".to_owned()), (2, "None".to_owned())]);
-    let mut run = Run::asked(3, Some(9.0));
+    let mut run = AskedRun::asked(3, Some(9.0));
     let full = fault!(STEERING_REFUSED, "full");
     assert_eq!(run.requests.failed(8.0, &full), []);
     assert_eq!(refusals(&run.requests.failed(9.0, &full)), [(3, "full".to_owned())]);
@@ -162,7 +162,7 @@ fn what_is_not_whole_at_the_end_is_refused() {
 
 #[test]
 fn a_withdrawn_request_leaves_those_that_joined_it() {
-    let mut run = Run::asked(1, None);
+    let mut run = AskedRun::asked(1, None);
     run.actions.extend(run.requests.ask(Some(2), None, &[A, B]).unwrap());
     let by = || fault!(STEERING_REFUSED, "withdrawn");
     assert_eq!(refusals(&run.requests.withdraw(1, by()).unwrap()), [(1, "withdrawn".to_owned())]);

@@ -1,8 +1,8 @@
 //! A run as its clients see it: its records in the run directory, the answers of its head, and its batch job.
 //! `watch` follows the state of a run over the head's socket, and `snapshots` follows it over the run
-//! directory alone. `tap` shows the values of a port, `grid_tap` those of all blocks
-//! of a grid at one model time, `steering` changes settings, `tail` follows a file that
-//! grows, `files` reads the files of an instance, `continuation` finds the run of a restart, and `job` and `queue` show the run's job in its batch
+//! directory alone. `tap` shows the values of a port, `grid_tap` those of all blocks of a grid at one model
+//! time, `steering` changes settings, `tail` follows a file that grows, `files` reads the files of an
+//! instance, `continuation` finds the run of a restart, and `job` and `queue` show the run's job in its batch
 //! system.
 
 mod continuation;
