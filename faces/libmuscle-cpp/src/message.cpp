@@ -6,6 +6,7 @@
 
 namespace libmuscle {
 
+Message::Message(double timestamp) : timestamp_(timestamp) {}
 Message::Message(double timestamp, DataConstRef const &data) : timestamp_(timestamp), data_(data) {}
 Message::Message(double timestamp, double next_timestamp, DataConstRef const &data)
     : timestamp_(timestamp), next_timestamp_(next_timestamp), data_(data) {}

@@ -41,8 +41,9 @@ inline bool operator!(InstanceFlags a) { return a == InstanceFlags::NONE; }
 
 // An instance; copies are the same one. In a program with MPI all ranks of the communicator make it together,
 // and call reuse_instance, receive, receive_with_settings, resuming, should_init, should_save_snapshot and
-// should_save_final_snapshot together. Only the root asks about ports, and loads and saves snapshots. `send` and
-// `error_shutdown` may be called on all ranks or on the root only. Every rank may ask for settings at any time.
+// should_save_final_snapshot together. Only the root asks about ports, and loads and saves snapshots. `send`
+// and `error_shutdown` may be called on all ranks or on the root only. Every rank may ask for settings at any
+// time.
 class Instance {
 public:
     // Joins the run, with the ports of the model, or with these, which must fit the model's. Throws

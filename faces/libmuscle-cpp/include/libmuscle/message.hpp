@@ -10,6 +10,7 @@ namespace libmuscle {
 // Data at a model time, with the time of the next message and an overlay of settings, if there are any.
 class Message {
 public:
+    explicit Message(double timestamp);  // without data
     Message(double timestamp, DataConstRef const &data);
     Message(double timestamp, double next_timestamp, DataConstRef const &data);
     Message(double timestamp, DataConstRef const &data, ::ymmsl::Settings const &settings);
