@@ -116,8 +116,10 @@ public:
         : ranks_(std::move(ranks)), flags_(flags) {
         ranks_.together(Call::create, nullptr, [&] {
             face::join_by_hand(argc, argv);
-            if (ports) core_.emplace(ports_of(*ports), flags_of(flags));
-            else core_.emplace(ligament::Instance::with_flags(flags_of(flags)));
+            ranks_.speak([&] {
+                if (ports) core_.emplace(ports_of(*ports), flags_of(flags));
+                else core_.emplace(ligament::Instance::with_flags(flags_of(flags)));
+            });
             if (core_->ranks() == 1) return true;
             char const *why =
                 "the model says under \"ranks:\" that each rank of this instance speaks for itself, which "
@@ -163,7 +165,7 @@ public:
         try {
             return function(*core_);
         } catch (ligament::UsageError const &error) {
-            if (has_port(port)) throw;
+            if (operator_of(port)) throw;
             throw std::out_of_range(error.what());
         }
     }
@@ -225,17 +227,23 @@ public:
     }
 
 private:
-    bool has_port(std::string const &port) const {
+    // The operator of a port, if the instance has the port.
+    std::optional<ligament::Operator> operator_of(std::string const &port) const {
         for (auto const &entry : core_->list_ports()) {
-            if (std::count(entry.second.begin(), entry.second.end(), port) > 0) return true;
+            if (std::count(entry.second.begin(), entry.second.end(), port) > 0) return entry.first;
         }
-        return false;
+        return std::nullopt;
+    }
+
+    // True for a port that receives and to which nothing is connected.
+    bool lacks_sender(std::string const &port) const {
+        auto const found = operator_of(port);
+        bool const receives = found == ligament::Operator::F_INIT || found == ligament::Operator::S;
+        return receives && !core_->is_connected(port);
     }
 
     Message receive_on_root(Wanted const &wanted) {
-        bool const known = has_port(wanted.port);
-        bool const connected = !known || core_->is_connected(wanted.port);
-        if (!connected && wanted.otherwise) return *wanted.otherwise;
+        if (wanted.otherwise && lacks_sender(wanted.port)) return *wanted.otherwise;
         try {
             ligament::Slot const slot = slot_of(wanted.slot);
             return message_of(wanted.with_settings ? core_->receive_with_settings(wanted.port, slot)
@@ -243,7 +251,7 @@ private:
                               wanted.with_settings);
         } catch (ligament::UsageError const &error) {
             // MUSCLE 3 tells a port without a sender from a port that does not exist by the exception.
-            if (!connected) throw ligament::UnexpectedError(error.what());
+            if (lacks_sender(wanted.port)) throw ligament::UnexpectedError(error.what());
             throw;
         }
     }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <ligament/ligament.hpp>
 #include <memory>
@@ -48,6 +49,22 @@ public:
 
     bool is_root() const noexcept { return all_->rank == 0; }
 
+    // Makes the root's instance. Ligament takes only rank 0 of the program for the speaker of all ranks, and
+    // knows the ranks by this variable; MUSCLE 3 lets the program choose the root.
+    template <class Function>
+    void speak(Function function) const {
+        char const *ranks = std::getenv(RANKS_VARIABLE);
+        std::string const value = ranks ? ranks : "";
+        unsetenv(RANKS_VARIABLE);
+        try {
+            function();
+        } catch (...) {
+            if (ranks) setenv(RANKS_VARIABLE, value.c_str(), 1);
+            throw;
+        }
+        if (ranks) setenv(RANKS_VARIABLE, value.c_str(), 1);
+    }
+
     // Makes a call on the root, and returns its answer on all ranks. An exception of the root is thrown on all.
     template <class Function>
     bool together(Call call, char const *port, Function function) {
@@ -86,6 +103,7 @@ public:
     }
 
 private:
+    static constexpr char const *RANKS_VARIABLE = "LIGAMENT_RANKS";
     static constexpr std::size_t PIECE = std::size_t{1} << 30;  // MPI counts in int
 
     struct Release {

@@ -12,6 +12,11 @@ namespace face {
 class Ranks {
 public:
     bool is_root() const noexcept { return true; }
+    // Makes the root's instance.
+    template <class Function>
+    void speak(Function function) const {
+        function();
+    }
     // Makes a call on the root, and returns its answer on all ranks.
     template <class Function>
     bool together(Call, char const *, Function function) {

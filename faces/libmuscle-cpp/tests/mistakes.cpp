@@ -18,6 +18,7 @@ int main(int argc, char *argv[]) {
     CHECK_THROWS((one.send("nowhere", message), 0), std::logic_error, "\"nowhere\"");
     CHECK_THROWS((one.send("start", message), 0), std::logic_error, "\"start\"");
     CHECK_THROWS(one.receive("out"), std::logic_error, "\"out\"");
+    CHECK_THROWS(one.receive("out", message), std::logic_error, "\"out\"");
     CHECK_THROWS(one.receive("nowhere", message), std::logic_error, "\"nowhere\"");
     CHECK_THROWS(one.receive("start"), std::runtime_error, "\"start\"");
     CHECK_THROWS(one.receive_with_settings("start"), std::runtime_error, "\"start\"");

@@ -168,7 +168,7 @@ public:
     explicit Instance(std::initializer_list<Ports::value_type> ports, Flags flags = Flags::none,
                       Parallelism parallelism = {})
         : Instance(Ports(ports), flags, parallelism) {}
-    // An instance with the ports of the model, and with flags. (No constructor, since `{}` could mean flags too.)
+    // An instance with the ports of the model, and with flags. (A constructor would take `{}` for flags.)
     static Instance with_flags(Flags flags, Parallelism parallelism = {}) {
         return Instance(Given{nullptr, flags, parallelism});
     }
