@@ -98,8 +98,8 @@ checkpoints: {{at_end: true, simulation_time: [{{at: [2]}}]}}
 
 @pytest.mark.skipif(not mpicxx(), reason="Open MPI is not installed")
 def test_the_ranks_of_an_instance_with_mpi(program, prefix, tmp_path, monkeypatch):
-    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"):
-        monkeypatch.setenv(name, "1")
+    for name in ("ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM", "MCA_rmaps_base_oversubscribe"):
+        monkeypatch.setenv(f"OMPI_{name}", "1")
     code = program("ranks", "libmuscle_mpi", mpicxx())
     source = """import ligament, numpy
 i = ligament.Instance({ligament.Operator.O_I: ['out'], ligament.Operator.S: ['in']})

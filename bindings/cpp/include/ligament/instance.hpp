@@ -170,7 +170,7 @@ public:
         : Instance(Ports(ports), flags, parallelism) {}
     // An instance with the ports of the model, and with flags. (A constructor would take `{}` for flags.)
     static Instance with_flags(Flags flags, Parallelism parallelism = {}) {
-        return Instance(Given{nullptr, flags, parallelism});
+        return Instance(Options{nullptr, flags, parallelism});
     }
 
     Instance(Instance &&) noexcept = default;
