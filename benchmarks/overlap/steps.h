@@ -38,9 +38,9 @@ static _Noreturn void fail(const char *format, ...) {
 }
 
 // ---- computing ----------------------------------------------------------------------------------------------
-// The computation is a chain of dependent multiplications: it needs a core, and no bandwidth of memory. So if it
-// takes longer while messages are sent, the sending has used its core. Only the writing of the array depends on
-// memory.
+// The computation is a chain of dependent multiplications: it needs a core, and no bandwidth of memory. So if
+// it takes longer while messages are sent, the sending has used its core. Only the writing of the array depends
+// on memory.
 static double compute(uint64_t rounds) {
     double x = 1.0;
     for (uint64_t i = 0; i < rounds; i++) {

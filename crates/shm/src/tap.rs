@@ -153,8 +153,8 @@ impl TapBox {
         self.turn().is_asked()
     }
 
-    /// Puts a value in; the sender calls this if the viewer has asked for one. If the note announces a value and
-    /// the box has room for it, `write` gets memory of `body_len` bytes. Otherwise this function writes the
+    /// Puts a value in; the sender calls this if the viewer has asked for one. If the note announces a value
+    /// and the box has room for it, `write` gets memory of `body_len` bytes. Otherwise this function writes the
     /// reason to the note.
     pub fn fill(&self, note: Note, write: impl FnOnce(&mut [u8])) {
         let note = self.put_value(note, write);

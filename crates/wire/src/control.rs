@@ -685,8 +685,8 @@ impl ChannelSteps {
         usize::from(self.depth.saturating_sub(self.last))
     }
 
-    /// Returns the depth of nested iterations in which the receiver gets a message: what `last` has left, and what
-    /// `repeat` adds.
+    /// Returns the depth of nested iterations in which the receiver gets a message: what `last` has left, and
+    /// what `repeat` adds.
     pub fn received(&self) -> usize {
         self.reduced() + usize::from(self.repeats)
     }
