@@ -21,7 +21,7 @@ mod write;
 
 pub use evaluate::CxaHost;
 
-use ligament_model::{Identifier, Problem};
+use ligament_model::Problem;
 use place::SyntaxFault;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,8 +77,8 @@ pub fn convert(text: &str, file: &str, host: &CxaHost) -> Result<ConvertedCxa, V
 fn model_name(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or_default().split('.').next().unwrap_or_default();
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    match Identifier::new(&name) {
-        Ok(_) => name,
+    match write::check_name(&name) {
+        Ok(()) => name,
         Err(_) => format!("model_{name}"),
     }
 }

@@ -38,12 +38,27 @@ pub(crate) fn write(model: &mut CxaModel, heap: &Heap, name: &str) -> Result<Str
     }
 }
 
+/// Lines of the section `settings`, and the line of each setting.
+#[derive(Default)]
+struct SettingLines {
+    lines: Vec<String>,
+    known: HashMap<String, usize>,
+}
+
 struct CxaWriter<'a> {
     /// Names of the components, by instance.
     names: Vec<String>,
     faults: Vec<SyntaxFault>,
     warnings: Vec<SyntaxFault>,
     heap: &'a Heap,
+}
+
+/// Checks a name of a model file. The words of YAML for nothing and for truth values are none.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
+    if ["null", "true", "false"].iter().any(|word| name.eq_ignore_ascii_case(word)) {
+        return Err(format!("\"{name}\" is a word of YAML, and no name"));
+    }
+    Identifier::new(name).map(drop).map_err(|why| why.to_string())
 }
 
 /// Returns the class of an instance, if MUSCLE 2 brings it.
@@ -68,8 +83,8 @@ impl CxaWriter<'_> {
     /// Makes a name valid in a model file: `-` becomes `_`.
     fn name(&mut self, text: &str, place: Place) -> String {
         let name = text.replace('-', "_");
-        if let Err(why) = Identifier::new(&name) {
-            self.faults.push(place.fault(why.to_string(), "give it another name"));
+        if let Err(why) = check_name(&name) {
+            self.faults.push(place.fault(why, "give it another name"));
         }
         name
     }
@@ -241,38 +256,52 @@ impl CxaWriter<'_> {
     }
 
     fn settings(&mut self, model: &CxaModel) -> String {
-        let mut lines = String::new();
+        let mut table = SettingLines::default();
         for (name, value, place) in &model.settings.entries {
             // A key of the form `instance:name` is a setting of an instance.
             let owner = name.split_once(':').and_then(|(of, name)| Some((model.instance(of)?, name)));
             match owner {
                 Some((at, name)) => {
                     let prefix = format!("{}.", self.names[at]);
-                    self.setting(&mut lines, (&prefix, name), value, *place);
+                    self.setting(&mut table, (&prefix, name), value, *place);
                 }
-                None => self.setting(&mut lines, ("", name), value, *place),
+                None => self.setting(&mut table, ("", name), value, *place),
             }
         }
         for (at, instance) in model.instances.iter().enumerate() {
             let prefix = format!("{}.", self.names[at]);
             for (name, value, place) in &instance.settings.entries {
                 if !programs::is_of_program(instance.kind, name) {
-                    self.setting(&mut lines, (&prefix, name), value, *place);
+                    self.setting(&mut table, (&prefix, name), value, *place);
                 }
             }
         }
-        lines
+        table.lines.concat()
     }
 
-    fn setting(&mut self, lines: &mut String, (prefix, name): (&str, &str), value: &CxaValue, place: Place) {
-        let written = self.setting_value(value);
+    fn setting(
+        &mut self,
+        table: &mut SettingLines,
+        (prefix, name): (&str, &str),
+        value: &CxaValue,
+        place: Place,
+    ) {
         let valid = name.replace('-', "_");
-        let is_name = Identifier::new(&valid).is_ok();
-        match written {
-            Some(value) if is_name => {
-                let _ = writeln!(lines, "  {prefix}{valid}: {value}");
+        match self.setting_value(value) {
+            Some(value) if check_name(&valid).is_ok() => {
+                let key = format!("{prefix}{valid}");
+                let line = format!("  {key}: {value}\n");
+                if let Some(at) = table.known.get(&key) {
+                    let what =
+                        format!("the setting \"{key}\" of a model file has two values; the later one counts");
+                    self.warnings.push(place.fault(what, "give one of the two another name"));
+                    table.lines[*at] = line;
+                } else {
+                    table.known.insert(key, table.lines.len());
+                    table.lines.push(line);
+                }
             }
-            _ if *value == CxaValue::Nil || *value == CxaValue::Unknown => {}
+            _ if matches!(value, CxaValue::Nil | CxaValue::Unknown) => {}
             Some(_) => {
                 let what = format!("no setting of a model file can have the name \"{name}\"; it is left out");
                 self.warnings.push(place.fault(what, "give it a name of letters, digits and underscores"));

@@ -200,4 +200,8 @@ fn settings_that_a_model_cannot_have_are_left_out_with_a_warning() {
     assert!(text.ends_with("settings:\n  a.dt: 2\n"), "{text}");
     let lines: Vec<&str> = warnings.iter().map(|one| &one[..11]).collect();
     assert_eq!(lines, ["m.cxa.rb:2:", "m.cxa.rb:3:", "m.cxa.rb:4:"]);
+    let text = "a = NativeInstance.new('a', './a')\na['x-y'] = 1\na['x_y'] = 2\n$env['true'] = 3\n";
+    let (text, warnings) = converted(text);
+    assert!(text.ends_with("settings:\n  a.x_y: 2\n") && warnings.len() == 2, "{text}: {warnings:?}");
+    assert!(errors("a = NativeInstance.new('Null', './a')")[0].contains("a word of YAML"));
 }
