@@ -72,7 +72,7 @@ pub(crate) struct CxaModel {
     pub couplings: Vec<CxaCoupling>,
     pub settings: SettingTable,
     pub classpath: Vec<String>,
-    /// What the model file cannot have.
+    /// Parts of the file that a model file cannot have, as warnings.
     pub warnings: Vec<SyntaxFault>,
     names: HashMap<String, usize>,
     /// Ends that have a coupling, with its line. The last part is true for sending ends.
