@@ -99,7 +99,7 @@ enum Command {
     /// Tasks of one round can run side by side. Each component makes two steps in a pass, unless its
     /// scales say that it makes one only.
     Tasks(Tasks),
-    /// Convert a model in xMML 0.4 to a model file.
+    /// Convert a model in xMML 0.4, or a cxa file of MUSCLE 2, to a model file.
     ///
     /// Errors name their lines. The result goes to the standard output.
     Convert(crate::convert::Convert),

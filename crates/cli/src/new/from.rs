@@ -6,7 +6,7 @@ use super::contents::{files_of_model, File};
 use super::languages::{Code, Language, Role};
 use super::skeletons::{Skeleton, SkeletonPort};
 use crate::config::rust_crate;
-use crate::convert::{in_lines, read_xmml};
+use crate::convert::{in_lines, read_text};
 use ligament_analysis::{check_configuration, CheckOptions, Files, GivenCode};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{
@@ -135,7 +135,7 @@ fn source(from: &Path) -> Result<(Configuration, HashMap<String, String>), Fault
         let read = read_file(from).into_result();
         return read.map(|config| (config, HashMap::new())).map_err(|problems| has_errors(from, &problems.0));
     }
-    let converted = ligament_xmml::convert(&read_xmml(from)?, &from.display().to_string());
+    let converted = ligament_xmml::convert(&read_text(from)?, &from.display().to_string());
     let converted = converted.map_err(|problems| has_errors(from, &problems))?;
     ligament_runtime::say_lines(&in_lines(&converted.warnings));
     let config = read(&converted.text, "model.ymmsl").into_result();
