@@ -680,12 +680,13 @@ impl ChannelSteps {
     /// Maximum number of filters of one kind on a channel, and maximum depth of nesting. More are refused.
     pub const MAX_FILTERS_OF_A_KIND: usize = 32;
 
-    /// Returns the number of elements in the path of an iteration in which a message travels, after `last`.
+    /// Returns the depth of nested iterations in which a message travels, after `last`.
     pub fn reduced(&self) -> usize {
         usize::from(self.depth.saturating_sub(self.last))
     }
 
-    /// Returns the number of path elements of the iteration in which a message is received, after `repeat`.
+    /// Returns the depth of nested iterations in which the receiver gets a message: what `last` has left, and
+    /// what `repeat` adds.
     pub fn received(&self) -> usize {
         self.reduced() + usize::from(self.repeats)
     }
