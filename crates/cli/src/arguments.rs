@@ -589,14 +589,14 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         }
     };
     match status {
-        crate::DONE if LOST.load(Ordering::Relaxed) => crate::FAILED,
+        crate::DONE if OUTPUT_LOSS.load(Ordering::Relaxed) => crate::FAILED,
         status => status,
     }
 }
 
 /// True if output was lost, for example on a full disk. The command must then fail, because its output is part
 /// of its work.
-static LOST: AtomicBool = AtomicBool::new(false);
+static OUTPUT_LOSS: AtomicBool = AtomicBool::new(false);
 
 /// Prints a text to the standard output. A reader that has closed the pipe (`| head`) is no error. Any other
 /// loss of output is reported once, and the command then ends with an error.
@@ -616,7 +616,7 @@ pub(crate) fn print_as_it_is(text: &str) {
     use std::io::{ErrorKind, Write};
     let mut out = std::io::stdout().lock();
     let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) else { return };
-    if error.kind() != ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) {
+    if error.kind() != ErrorKind::BrokenPipe && !OUTPUT_LOSS.swap(true, Ordering::Relaxed) {
         complain(&fault!(
             OUTPUT_LOST,
             "the standard output cannot be written: {error}; give it another file, or make room"

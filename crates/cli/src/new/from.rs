@@ -20,7 +20,7 @@ use std::path::Path;
 const STEPS: i64 = 3;
 /// Names that a code must not have, because they have a meaning in one of the languages or in the starter's
 /// directory.
-const TAKEN: [&str; 24] = [
+const RESERVED_NAMES: [&str; 24] = [
     "all",
     "build",
     "clean",
@@ -83,7 +83,7 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
         };
         let code = Code::new(&program.to_string().to_lowercase().replace('.', "_"), Role::Submodel, language);
         check_name(&code.name)?;
-        if TAKEN.contains(&code.name.as_str()) {
+        if RESERVED_NAMES.contains(&code.name.as_str()) {
             return Err(fault!(
                 STARTER_NOT_MADE,
                 "a code cannot be called {}, which means something else there; give the program another name",

@@ -2,13 +2,13 @@
 //! `prepare` prepares directories and commands, `inputs` copies the inputs to the instances, and `agent` is the
 //! host of the head's own agent. `viewers` and `picture` show the state of the run while it goes on, and
 //! `steer` changes settings. `assembly` begins a run over several domains, `domains` continues it, and
-//! `brought` brings files of instances in other domains back. `peeks` answers requests for files, and `why`
-//! explains a failure. The Python package uses this module too, with a `Starter` that makes the processes of
-//! components that are functions.
+//! `arrived_files` brings files of instances in other domains back. `peeks` answers requests for files, and
+//! `why` explains a failure. The Python package uses this module too, with a `Starter` that makes the processes
+//! of components that are functions.
 
 mod agent;
+mod arrived_files;
 mod assembly;
-mod brought;
 mod checkpoints;
 mod domains;
 mod inputs;
@@ -27,9 +27,9 @@ use crate::ranks::RankPages;
 use crate::strangers::Strangers;
 use crate::view::TerminalView;
 use crate::Colours;
+use arrived_files::ArrivedFiles;
 use assembly::{Secrets, Unready};
-use brought::Brought;
-use domains::Abroad;
+use domains::RemoteDomains;
 use ligament_agent::{
     AgentOrder, ChannelView, DomainResult, InstanceView, RemoteTapEvent, RunOutcome, RunPlan, RunView,
     StartedProcess,
@@ -242,7 +242,7 @@ pub fn run_over<'a>(
         outputs: OutputFiles::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT_BYTES), outputs),
         timeline: None,
         abroad: None,
-        brought: Brought::default(),
+        brought: ArrivedFiles::default(),
         peeks: Peeks::default(),
         taps: Vec::new(),
         steers,
@@ -263,7 +263,7 @@ pub fn run_over<'a>(
         Err(Unready::Interrupted) => return Ok(runtime.end(&RunOutcome::Interrupted, &[], Vec::new())),
         Err(Unready::Stopped) => return Ok(runtime.end(&RunOutcome::Stopped, &[], Vec::new())),
     };
-    let abroad = runtime.abroad.as_ref().map(Abroad::part);
+    let abroad = runtime.abroad.as_ref().map(RemoteDomains::part);
     if let Err(why) = runtime.stage_here(&plan) {
         return Ok(runtime.end_early(why.into(), abroad, heard));
     }
@@ -271,7 +271,7 @@ pub fn run_over<'a>(
         let why = runtime.could_not_begin(why);
         runtime.refuse(&why);
         if let (Some(part), Some(heard)) = (abroad, heard) {
-            part.part_from(runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default(), heard);
+            part.part_from(runtime.abroad.as_ref().map(RemoteDomains::in_reach).unwrap_or_default(), heard);
         }
         return Err(why);
     }
@@ -283,7 +283,7 @@ pub fn run_over<'a>(
     if let Some(view) = &mut runtime.view {
         view.clear();
     }
-    let in_reach = runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();
+    let in_reach = runtime.abroad.as_ref().map(RemoteDomains::in_reach).unwrap_or_default();
     let result = match result {
         Ok(DomainResult { outcome, instances, channels }) => Ok(runtime.end(&outcome, &instances, channels)),
         Err(why) => Err(runtime.could_not_begin(why)),
@@ -473,8 +473,8 @@ struct Runtime<'a> {
     /// The timeline. `None` if the model switches it off, or if it cannot be written.
     timeline: Option<TimelineRecorder>,
     /// The other domains, if there are any.
-    abroad: Option<Abroad<'a>>,
-    brought: Brought,
+    abroad: Option<RemoteDomains<'a>>,
+    brought: ArrivedFiles,
     peeks: Peeks,
     /// Messages about taps in other domains, which the agent's driver has not fetched yet.
     taps: Vec<RemoteTapEvent>,
