@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -21,6 +22,8 @@ from test_resume import calls, peers
 KILLS = int(os.environ.get("LIGAMENT_KILLS", "8"))
 SEED = int(os.environ.get("LIGAMENT_SEED", "1"))
 KILLS_OF_A_RUN = 4
+# A watchdog, s: a busy machine may take minutes for a run.
+LIMIT = 600
 RULES = "checkpoints: {simulation_time: [{every: 1.5}]}\nligament: {restarts: 100}\n"
 
 
@@ -31,6 +34,8 @@ class Disturbance:
         self.chance, self.place, self.pause = random.Random(seed), place, pause
         self.wanted = self.chance.randint(1, KILLS_OF_A_RUN)
         self.killed = set()
+        # The model time of the last checkpoint, and the number of kills since then.
+        self.furthest, self.kills = None, 0
         (place / "numbers").mkdir(parents=True)
 
     def processes(self):
@@ -45,8 +50,22 @@ class Disturbance:
             return False
         return f"NUMBERS={self.place / 'numbers'}".encode() in environment.split(b"\0")
 
+    def last_moment(self):
+        """The model time of the last checkpoint of all runs."""
+        moments = []
+        for file in self.place.glob("run*/checkpoints/*/checkpoint.json"):
+            # The oldest ones are removed meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                moments.append(json.loads(file.read_text())["model_time"])
+        return max(moments, default=None)
+
     def kill_one(self):
-        if processes := self.processes():
+        """Kills a process. There is no third end of a run without a checkpoint between, because the same end
+        three times starts no run any more."""
+        if (moment := self.last_moment()) != self.furthest:
+            self.furthest, self.kills = moment, 0
+        if self.kills < 2 and (processes := self.processes()):
+            self.kills += 1
             victim = self.chance.choice(processes)
             self.killed.add(victim)
             with contextlib.suppress(ProcessLookupError):
@@ -59,11 +78,14 @@ class Disturbance:
             [command, "run", *map(str, arguments), "--run-dir", "run"], cwd=self.place,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "NUMBERS": str(self.place / "numbers"), "PAUSE": "0.01"})
-        deadline = time.monotonic() + 100
+        deadline = time.monotonic() + LIMIT
         while process.poll() is None and len(self.killed) < self.wanted and time.monotonic() < deadline:
             time.sleep(self.chance.uniform(0.0, self.pause))
             self.kill_one()
-        text = process.communicate(timeout=100)[0]
+        try:
+            text = process.communicate(timeout=LIMIT)[0]
+        finally:
+            process.terminate()
         runs = sorted((one for one in self.place.iterdir() if one.name.startswith("run")),
                       key=lambda one: int(one.name.partition("-restart")[2] or 0))
         done = subprocess.CompletedProcess([], process.returncode, text)
