@@ -66,8 +66,8 @@ def user(tmp_path):
 
     def run(*words, env=None, limit=120):
         variables = {**os.environ, "TMPDIR": str(tmp_path / "tmp"), **(env or {})}
-        return subprocess.run([command, *map(str, words)], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=limit, env=variables)
+        return subprocess.run([command, *map(str, words)], cwd=tmp_path, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=limit, env=variables)
 
     def model(text=MODEL, program=(sys.executable, "micro.py")):
         (tmp_path / "model.ymmsl").write_text(

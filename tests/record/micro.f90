@@ -7,7 +7,8 @@ program micro
    type(ligament_message) :: message
    real(real64) :: field(2, 3)
    real(real64) :: factor, time
-   instance = ligament_instance([ligament_port(LIGAMENT_F_INIT, 'state'), ligament_port(LIGAMENT_O_F, 'result')])
+   instance = ligament_instance([ligament_port(LIGAMENT_F_INIT, 'state'), &
+      ligament_port(LIGAMENT_O_F, 'result')])
    do while (instance%reuse_instance())
       call instance%get_setting('factor', factor)
       call instance%receive('state', message)

@@ -1,4 +1,4 @@
-"""A code in each language is replayed alone; a changed one is stopped at its first difference, which is named."""
+"""A code in each language is replayed alone. A changed one is stopped at its first difference."""
 
 import json
 import sys

@@ -11,8 +11,10 @@ mod write;
 
 pub use moments::Moments;
 pub use read::{read_file, read_info, CheckpointFile};
+pub use record::{
+    file_name, moment_directory, recording_name, FileInfo, MessageRecord, RecordKind, SavePoint, FILES_SUFFIX,
+};
 pub use recording::{
     CallFailure, RecordedCall, Recording, RecordingInfo, RecordingItem, RecordingReader, RecordingWriter,
 };
-pub use record::{file_name, moment_directory, FileInfo, recording_name, MessageRecord, RecordKind, SavePoint, FILES_SUFFIX};
 pub use write::CheckpointWriter;

@@ -5,7 +5,7 @@ use crate::record::{
     padding, unreadable, FileInfo, MessageRecord, RecordKind, FILE_MAGIC, FILE_VERSION, PREAMBLE_BYTES,
     RECORD_HEAD_BYTES,
 };
-use ligament_catalogue::{fault, Fault};
+use ligament_catalogue::Fault;
 use ligament_wire::control::from_bytes;
 use ligament_wire::{Bytes, Header};
 use std::fs::File;
@@ -29,7 +29,8 @@ pub fn read_file(path: &Path) -> Result<CheckpointFile, Fault> {
     let failed = |error: std::io::Error| unreadable(&name, error);
     let mut file = File::open(path).map_err(failed)?;
     let len = file.metadata().map_err(failed)?.len();
-    let mut source = Source { name: &name, left: len, is_cut: false, from: &mut file };
+    let mut source =
+        Source { name: &name, left: len, is_cut: false, refuse: refuse_checkpoint, from: &mut file };
     source.contents()
 }
 
@@ -42,7 +43,11 @@ pub fn read_info(path: &Path) -> Result<FileInfo, Fault> {
     let failed = |error: std::io::Error| unreadable(&name, error);
     let mut file = File::open(path).map_err(failed)?;
     let len = file.metadata().map_err(failed)?.len();
-    Source { name: &name, left: len, is_cut: false, from: &mut file }.info()
+    Source { name: &name, left: len, is_cut: false, refuse: refuse_checkpoint, from: &mut file }.info()
+}
+
+fn refuse_checkpoint(name: &str, why: &str) -> Fault {
+    unreadable(name, why)
 }
 
 /// A file that is being read.
@@ -52,6 +57,8 @@ pub(crate) struct Source<'a, R> {
     pub left: u64,
     /// True if the file has ended within a record.
     pub is_cut: bool,
+    /// Makes the error for a file that cannot be used.
+    pub refuse: fn(&str, &str) -> Fault,
     pub from: R,
 }
 
@@ -130,16 +137,16 @@ impl<R: Read> Source<'_, R> {
             return Err(self.cut_short());
         }
         self.left -= into.len() as u64;
-        self.from.read_exact(into).map_err(|error| unreadable(self.name, error))
+        self.from.read_exact(into).map_err(|error| (self.refuse)(self.name, &error.to_string()))
     }
 
     fn cut_short(&mut self) -> Fault {
         self.is_cut = true;
-        fault!(CHECKPOINT_UNREADABLE, "the checkpoint file {} is cut short", self.name)
+        self.refused("it is cut short")
     }
 
     fn refused(&self, why: &str) -> Fault {
-        unreadable(self.name, why)
+        (self.refuse)(self.name, why)
     }
 }
 

@@ -1,8 +1,8 @@
-//! The records of a checkpoint file, and of a recording. A file begins with [`FILE_MAGIC`] and the version. Each record has a tag
-//! of 8 bytes (its kind, three zeros, a number), the 64-byte header of a message, the message's body, and the
-//! CRC-32C (RFC 3720, appendix B.4) of all of these. Zeros fill it up to a multiple of 8 bytes. All numbers are
-//! little-endian. The first record is the information about the file, and the last one is its end, so that a
-//! file that was cut short is noticed.
+//! The records of a checkpoint file, and of a recording. A file begins with [`FILE_MAGIC`] and the version.
+//! Each record has a tag of 8 bytes (its kind, three zeros, a number), the 64-byte header of a message, the
+//! message's body, and the CRC-32C (RFC 3720, appendix B.4) of all of these. Zeros fill it up to a multiple of
+//! 8 bytes. All numbers are little-endian. The first record is the information about the file, and the last one
+//! is its end, so that a file that was cut short is noticed.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::steering::ModelTime;
@@ -122,4 +122,8 @@ pub(crate) fn padding(body_len: u64) -> usize {
 
 pub(crate) fn unreadable(file: &str, why: impl std::fmt::Display) -> Fault {
     fault!(CHECKPOINT_UNREADABLE, "the checkpoint file {file} cannot be used: {why}")
+}
+
+pub(crate) fn unreadable_recording(file: &str, why: impl std::fmt::Display) -> Fault {
+    fault!(REPLAY_UNUSABLE, "the recording {file} cannot be used: {why}")
 }

@@ -4,7 +4,7 @@
 
 use crate::read::Source;
 use crate::record::{padding, MessageRecord, RecordKind, FILE_VERSION, PREAMBLE_BYTES, RECORDING_MAGIC};
-use crate::record::{unreadable, RECORD_HEAD_BYTES};
+use crate::record::{unreadable_recording as unreadable, RECORD_HEAD_BYTES};
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{from_bytes, to_bytes, PortDeclaration, Welcome};
 use ligament_wire::steering::ModelTime;
@@ -270,7 +270,7 @@ impl RecordingReader {
         let failed = |error: io::Error| unreadable(&name, error);
         let file = File::open(path).map_err(failed)?;
         let len = file.metadata().map_err(failed)?.len();
-        let mut source = Source { name: &name, left: len, is_cut: false, from: &file };
+        let mut source = Source { name: &name, left: len, is_cut: false, refuse, from: &file };
         let info: RecordingInfo = source.first(RECORDING_MAGIC, "it is no recording")?;
         let left = source.left;
         let known = ligament_wire::control::PROTOCOL;
@@ -290,7 +290,7 @@ impl RecordingReader {
         if self.is_over {
             return Ok(RecordingItem::End);
         }
-        let mut source = Source { name: &self.name, left: self.left, is_cut: false, from: &self.file };
+        let mut source = Source { name: &self.name, left: self.left, is_cut: false, refuse, from: &self.file };
         let read = source.record();
         (self.left, self.is_over) = (source.left, source.is_cut);
         let record = match read {
@@ -320,6 +320,120 @@ impl RecordingReader {
     }
 }
 
+fn refuse(name: &str, why: &str) -> Fault {
+    unreadable(name, why)
+}
+
 fn unwritable(path: &Path, error: &io::Error) -> Fault {
     fault!(RECORDING_STOPPED, "the recording {} cannot be written: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_wire::EndpointId;
+
+    fn info() -> RecordingInfo {
+        RecordingInfo {
+            instance: "micro[3]".into(),
+            protocol: ligament_wire::control::PROTOCOL,
+            language: "c".into(),
+            ports: None,
+            welcome: Welcome {
+                endpoint: EndpointId::new(2),
+                channels: 0,
+                inboxes: 0,
+                ports: Vec::new(),
+                sends: Vec::new(),
+                receives: Vec::new(),
+                settings: Vec::new(),
+                pinned_limit: 0,
+                log_level: 0,
+                run: "r".into(),
+                light: None,
+                hears_use: None,
+                rank: None,
+                filters: None,
+                schedule: None,
+                clock: None,
+                grid: None,
+                checkpoints: None,
+                recording: Some("records".into()),
+            },
+        }
+    }
+
+    fn scratch(name: &str) -> PathBuf {
+        let directory = std::env::temp_dir().join(format!("ligament-recording-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        directory
+    }
+
+    /// Writes a recording with a message that was sent, a call, and perhaps the end.
+    fn written(path: &Path, body: &[u8], ends: bool) {
+        let mut writer = RecordingWriter::create(path, &info()).expect("a file");
+        let header = Header { body_len: body.len() as u64, timestamp: 2.5, ..Header::default() };
+        let copy = |range: Range<u64>, to: &mut [u8]| {
+            to.copy_from_slice(&body[range.start as usize..range.end as usize]);
+        };
+        writer.record(&Recording { kind: RecordKind::Sent, number: 7, header, body: copy }).expect("a record");
+        writer.call(3, &RecordedCall::Poll { ready: true, times: 5 }).expect("a record");
+        if ends {
+            writer.finish().expect("an end");
+        }
+    }
+
+    /// Returns the number of items before the end, and whether the file was cut short.
+    fn read(path: &Path) -> Result<(usize, bool), Fault> {
+        let mut reader = RecordingReader::open(path)?;
+        let mut count = 0;
+        loop {
+            match reader.next_item()? {
+                RecordingItem::End => return Ok((count, false)),
+                RecordingItem::Cut => return Ok((count, true)),
+                RecordingItem::Message(_) | RecordingItem::Call(..) => count += 1,
+            }
+        }
+    }
+
+    #[test]
+    fn a_recording_is_read_as_it_was_written() {
+        let directory = scratch("whole");
+        let path = directory.join("a.recording");
+        for len in [0, 1, 1000, (3 << 20) + 5] {
+            let body: Vec<u8> = (0..len).map(|at| at as u8).collect();
+            written(&path, &body, true);
+            let mut reader = RecordingReader::open(&path).expect("it is whole");
+            assert_eq!(reader.info, info());
+            let Ok(RecordingItem::Message(sent)) = reader.next_item() else { panic!("a message") };
+            assert_eq!((sent.kind, sent.number, &*sent.body), (RecordKind::Sent, 7, &*body));
+            let Ok(RecordingItem::Call(3, call)) = reader.next_item() else { panic!("a call") };
+            assert_eq!(call, RecordedCall::Poll { ready: true, times: 5 });
+            assert!(matches!(reader.next_item(), Ok(RecordingItem::End)));
+            assert!(matches!(reader.next_item(), Ok(RecordingItem::End)));
+        }
+        std::fs::remove_dir_all(directory).expect("its own directory");
+    }
+
+    #[test]
+    fn each_change_of_a_byte_is_noticed_and_each_cut_ends_the_recording() {
+        let directory = scratch("changed");
+        let path = directory.join("a.recording");
+        written(&path, b"a message", false);
+        assert_eq!(read(&path).expect("as far as it goes"), (2, true));
+        written(&path, b"a message", true);
+        let whole = std::fs::read(&path).expect("a file");
+        assert_eq!(read(&path).expect("it is whole"), (2, false));
+        for at in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[at] ^= 0x10;
+            std::fs::write(&path, &changed).expect("written");
+            // The four bytes after the version have no meaning yet. A longer body counts as cut short.
+            let found = read(&path);
+            assert!(!matches!(found, Ok((_, false))) || (12..16).contains(&at), "byte {at}");
+            std::fs::write(&path, &whole[..at]).expect("written");
+            assert!(!matches!(read(&path), Ok((_, false))), "cut at {at}");
+        }
+        std::fs::remove_dir_all(directory).expect("its own directory");
+    }
 }

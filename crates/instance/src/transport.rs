@@ -63,7 +63,7 @@ impl Transport {
             Transport::Own(endpoint) => endpoint.taps().iter_mut().for_each(see),
             Transport::Shared(share) => share.each_tap(see),
             Transport::Recorded(recorded) => recorded.endpoint.taps().iter_mut().for_each(see),
-            Transport::Replayed(_) => {},
+            Transport::Replayed(_) => {}
         }
     }
 
@@ -241,7 +241,7 @@ impl Transport {
             Transport::Own(endpoint) => endpoint.status().count_iteration(),
             Transport::Shared(share) => share.count_iteration(),
             Transport::Recorded(recorded) => recorded.endpoint.status().count_iteration(),
-            Transport::Replayed(_) => {},
+            Transport::Replayed(_) => {}
         }
     }
 
@@ -273,7 +273,7 @@ impl Transport {
             Transport::Shared(share) => share.tell(|of| Request::Steerable { setting, of }),
             Transport::Recorded(recorded) => {
                 recorded.endpoint.custodian().tell(&Request::Steerable { setting, of: None })
-            },
+            }
             Transport::Replayed(_) => Ok(()),
         }
     }
@@ -285,7 +285,7 @@ impl Transport {
             Transport::Shared(share) => share.tell(|of| Request::Publishes { port, of }),
             Transport::Recorded(recorded) => {
                 recorded.endpoint.custodian().tell(&Request::Publishes { port, of: None })
-            },
+            }
             Transport::Replayed(_) => Ok(()),
         }
     }
@@ -396,7 +396,7 @@ impl Transport {
             Transport::Own(endpoint) => endpoint.set_interrupt_check(check),
             Transport::Shared(share) => share.set_interrupt_check(check),
             Transport::Recorded(recorded) => recorded.endpoint.set_interrupt_check(check),
-            Transport::Replayed(_) => {},
+            Transport::Replayed(_) => {}
         }
     }
 

@@ -1,5 +1,6 @@
-//! A replay: the program of one recorded instance runs alone, without agent and other instances. Its library takes
-//! all answers from the recording, and compares what the program sends (`record` in the crate `instance`).
+//! A replay: the program of one recorded instance runs alone, without agent and other instances. Its library
+//! takes all answers from the recording, and compares what the program sends (`record` in the crate
+//! `instance`).
 
 use ligament_catalogue::{fault, Fault};
 use ligament_checkpoint::{recording_name, RecordKind, RecordingItem, RecordingReader};
@@ -77,7 +78,8 @@ impl RecordedCommand {
     pub fn write(&self, directory: &Path, name: &str) -> Result<(), Fault> {
         let path = RecordedCommand::path(directory, name);
         let written = fs::create_dir_all(directory).and_then(|()| {
-            let mut file = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+            let mut file =
+                fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
             std::io::Write::write_all(&mut file, serde_json::to_string_pretty(self)?.as_bytes())
         });
         written.map_err(|error| {
@@ -219,7 +221,8 @@ impl Replay {
         Ok(Replay { recordings, commands, directory: options.directory.clone() })
     }
 
-    /// Returns the lines for a shell by which a user can replay each process by hand, for example in a debugger.
+    /// Returns the lines for a shell by which a user can replay each process by hand, for example in a
+    /// debugger.
     pub fn lines(&self) -> Vec<String> {
         let line = |command: &ReplayCommand| {
             let mut line = String::from("env");
@@ -289,8 +292,8 @@ impl ReplayCommand {
         if words.is_empty() {
             return Err(fault!(
                 REPLAY_UNUSABLE,
-                "the run did not start the program of {name}, so it is not known; give it: ligament replay … -- \
-                 PROGRAM"
+                "the run did not start the program of {name}, so it is not known; give it: ligament replay … \
+                 -- PROGRAM"
             ));
         }
         Ok(ReplayCommand {
@@ -313,11 +316,7 @@ impl ReplayCommand {
         all
     }
 
-    fn run(
-        &self,
-        recordings: &Path,
-        (work, results): (&Path, &Path),
-    ) -> Result<Vec<ReplayOutcome>, Fault> {
+    fn run(&self, recordings: &Path, (work, results): (&Path, &Path)) -> Result<Vec<ReplayOutcome>, Fault> {
         let Some((program, arguments)) = self.words.split_first() else { return Ok(Vec::new()) };
         let mut process = std::process::Command::new(program);
         process.args(arguments).current_dir(work).stdin(std::process::Stdio::null());

@@ -52,10 +52,9 @@ fn differ(sent: &Value, recorded: &Value, place: &str) -> Option<String> {
     match (sent, recorded) {
         (Value::List(sent), Value::List(recorded)) => {
             let pairs = sent.iter().zip(recorded).enumerate();
-            let first =
-                pairs.into_iter().find_map(|(at, (sent, recorded))| {
-                    differ(sent, recorded, &format!("{place}[{at}]"))
-                });
+            let first = pairs
+                .into_iter()
+                .find_map(|(at, (sent, recorded))| differ(sent, recorded, &format!("{place}[{at}]")));
             let (long, short) = (sent.len(), recorded.len());
             first.or_else(|| {
                 (long != short)

@@ -1,7 +1,7 @@
-//! Record and replay. `Recorded` is the transport of an instance whose calls are recorded: each call goes to the
-//! endpoint, and then into the recording with its answer. `Replayed` (`replayed`) answers the same calls from
-//! the recording, and compares the messages that the code sends. An instance that is not recorded has neither,
-//! so its calls take no longer.
+//! Record and replay. `Recorded` is the transport of an instance whose calls are recorded: each call goes to
+//! the endpoint, and then into the recording with its answer. `Replayed` (`replayed`) answers the same calls
+//! from the recording, and compares the messages that the code sends. An instance that is not recorded has
+//! neither, so its calls take no longer.
 
 mod difference;
 mod replayed;
@@ -9,7 +9,9 @@ mod replayed;
 pub(crate) use replayed::{replay_directory, Replayed};
 
 use ligament_catalogue::Fault;
-use ligament_checkpoint::{recording_name, CallFailure, RecordKind, RecordedCall, Recording, RecordingInfo, RecordingWriter};
+use ligament_checkpoint::{
+    recording_name, CallFailure, RecordKind, RecordedCall, Recording, RecordingInfo, RecordingWriter,
+};
 use ligament_shm::endpoint::Source;
 use ligament_shm::line::AgentLine;
 use ligament_shm::{Endpoint, ShmError};
@@ -208,11 +210,7 @@ impl Recorded {
         self.note_failure(channel, ended)
     }
 
-    pub fn steer(
-        &mut self,
-        gate: ligament_shm::steering::Gate,
-        time: f64,
-    ) -> Result<Vec<Arc<[u8]>>, ShmError> {
+    pub fn steer(&mut self, gate: ligament_shm::steering::Gate, time: f64) -> Result<Vec<Arc<[u8]>>, ShmError> {
         let changes = self.endpoint.steer(0, gate, time);
         self.note_answer(0, changes, |changes| RecordedCall::Steer {
             pass: gate == ligament_shm::steering::Gate::Pass,
@@ -231,7 +229,7 @@ impl Recorded {
 }
 
 impl Tape {
-    /// Does something with the writer. After a failure nothing more is written, since the file would have a gap.
+    /// Does something with the writer. After a failure nothing more is written: the file would have a gap.
     fn with(&mut self, write: impl FnOnce(&mut RecordingWriter) -> Result<(), Fault>) {
         let Some(writer) = &mut self.writer else { return };
         if let Err(fault) = write(writer) {

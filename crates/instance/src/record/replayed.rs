@@ -13,7 +13,7 @@ use ligament_shm::endpoint::Source;
 use ligament_shm::line::Identity;
 use ligament_shm::steering::Gate;
 use ligament_shm::ShmError;
-use ligament_wire::control::{PortDeclaration, Welcome, REPLAY_AGENT, ENV_REPLAY_RESULTS};
+use ligament_wire::control::{PortDeclaration, Welcome, ENV_REPLAY_RESULTS, REPLAY_AGENT};
 use ligament_wire::times::ShownTime;
 use ligament_wire::{decode_body, Bytes, ConduitEnd, HeaderWords, Limits, MessageKind, Value};
 use std::collections::HashMap;
@@ -74,9 +74,8 @@ impl Replayed {
             )));
         }
         let results = std::env::var_os(ENV_REPLAY_RESULTS).filter(|value| !value.is_empty());
-        let results = results.map(|directory| {
-            Path::new(&directory).join(recording_name(&name)).with_extension("result")
-        });
+        let results =
+            results.map(|directory| Path::new(&directory).join(recording_name(&name)).with_extension("result"));
         let mut player = Player {
             sends: welcome.sends.iter().map(|channel| place(&welcome, channel.port, channel.slot)).collect(),
             receives: welcome
@@ -112,12 +111,7 @@ impl Replayed {
         self.player().sent(first, header, (source.parts(), body))
     }
 
-    pub fn receive_to(
-        &self,
-        channel: usize,
-        header: &mut HeaderWords,
-        to: &mut Value,
-    ) -> Result<(), ShmError> {
+    pub fn receive_to(&self, channel: usize, header: &mut HeaderWords, to: &mut Value) -> Result<(), ShmError> {
         let mut player = self.player();
         let call = |player: &Player| format!("takes a message on {}", player.receives_on(channel));
         match player.take(call)? {
@@ -310,7 +304,8 @@ impl Player {
             Ok(RecordingItem::Cut) => {
                 let text = said!(
                     REPLAY_DIFFERS,
-                    "the recording was cut short and ends here: the code {}. It has sent {} messages as recorded",
+                    "the recording was cut short and ends here: the code {}. It has sent {} messages as \
+                     recorded",
                     call(self),
                     self.same
                 );
@@ -329,7 +324,9 @@ impl Player {
     /// Returns the recorded failure of the call that was just taken, if it has failed.
     fn failure(&mut self) -> Result<(), ShmError> {
         match self.reader.next_item() {
-            Ok(RecordingItem::Call(_, RecordedCall::Failed { failure, before: true })) => Err(error_of(failure)),
+            Ok(RecordingItem::Call(_, RecordedCall::Failed { failure, before: true })) => {
+                Err(error_of(failure))
+            }
             Ok(item) => {
                 self.next = Some(item);
                 Ok(())
@@ -414,7 +411,9 @@ impl Player {
                     RecordedCall::Poll { .. } => {
                         format!("looked for a message on {}", self.receives_on(channel))
                     }
-                    RecordedCall::NextIsEnd { .. } => format!("asked if {} had ended", self.receives_on(channel)),
+                    RecordedCall::NextIsEnd { .. } => {
+                        format!("asked if {} had ended", self.receives_on(channel))
+                    }
                     RecordedCall::WaitAny { channels } => {
                         let names = channels.iter().map(|&channel| self.receives_on(channel as usize));
                         format!("waited for any of {}", names.collect::<Vec<_>>().join(", "))
@@ -520,7 +519,11 @@ fn other_ports(
         });
     }
     let missing = recorded.iter().find(|port| !code.contains(port))?;
-    Some(said!(REPLAY_DIFFERS, "the code does not declare the port {}, as it did when recorded", words(missing)))
+    Some(said!(
+        REPLAY_DIFFERS,
+        "the code does not declare the port {}, as it did when recorded",
+        words(missing)
+    ))
 }
 
 fn error_of(failure: CallFailure) -> ShmError {

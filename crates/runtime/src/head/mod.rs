@@ -207,7 +207,9 @@ pub fn run_over<'a>(
     let recordings = recordings::begin(model, &options.recorded, directory.path(), &mut plan);
     let recordings = recordings.and_then(|recordings| match (&spread, checkpoints.is_in_use(model)) {
         _ if recordings.is_empty() => Ok(recordings),
-        (Some(_), _) => Err(recordings::unusable("a run over several domains is not recorded yet; run it on one machine")),
+        (Some(_), _) => {
+            Err(recordings::unusable("a run over several domains is not recorded yet; run it on one machine"))
+        }
         (None, true) => Err(recordings::unusable(
             "a run with checkpoints is not recorded yet; take the checkpoints out: --ignore checkpoints",
         )),

@@ -1,5 +1,5 @@
-//! Instances whose calls are recorded (`ligament run --record`): which they are, and the command of each, by which
-//! `ligament replay` starts its program again.
+//! Instances whose calls are recorded (`ligament run --record`): which they are, and the command of each, by
+//! which `ligament replay` starts its program again.
 
 use super::Runtime;
 use crate::replay::{RecordedCommand, RECORDINGS_DIRECTORY};
@@ -40,8 +40,8 @@ pub(super) fn begin(
             if model.light_program(i as u32).is_some() {
                 return Err(fault!(
                     REPLAY_UNUSABLE,
-                    "--record: {} shares its process with other instances (it is light, or comes with Ligament), \
-                     and only an instance with a process of its own can be recorded",
+                    "--record: {} shares its process with other instances (it is light, or comes with \
+                     Ligament), and only an instance with a process of its own can be recorded",
                     plan.instances[i].name
                 ));
             }
@@ -57,8 +57,8 @@ pub(super) fn unusable(why: &str) -> Fault {
 }
 
 impl Runtime<'_> {
-    /// Writes down the command of a recorded instance, or of one of its ranks. Without it, a replay must be given
-    /// the program, so a failure is a warning.
+    /// Writes down the command of a recorded instance, or of one of its ranks. Without it, a replay must be
+    /// given the program, so a failure is a warning.
     pub(super) fn note_recorded_command(&mut self, name: &str, command: &Command, is_rank: bool) {
         let written = RecordedCommand::of(command, is_rank)
             .and_then(|recorded| recorded.write(&self.directory.path().join(RECORDINGS_DIRECTORY), name));
