@@ -129,7 +129,7 @@ def test_runs_that_are_not_recorded_yet_are_refused(user):
     model.write_text(model.read_text() + "checkpoints: {simulation_time: [{every: 1.0}]}\n")
     done = user.record()
     assert done.returncode == 2 and "--ignore checkpoints" in done.stderr, done.stderr
-    assert not (user.path / "run").exists()
+    assert list((user.path / "run").iterdir()) == []
     assert user.record("--ignore", "checkpoints").returncode == 0
 
 
@@ -157,4 +157,5 @@ def test_a_full_disk_ends_the_recording_and_not_the_run(user):
 def test_a_run_that_records_nothing_has_no_records(user):
     user.model()
     done = user("run", "model.ymmsl", "--run-dir", "run")
-    assert done.returncode == 0 and not (user.path / "run/records").exists(), done.stderr
+    assert done.returncode == 0, done.stderr
+    assert not (user.path / "run/records").exists()
