@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "reference" / "operations.md"
 LANGUAGES = {"c": "C", "cpp": "C++", "fortran": "Fortran", "java": "Java", "python": "Python", "rust": "Rust"}
-ABOVE = """# Operations
+HEADING = """# Operations
 
 Each operation of the library, and its name in each language. The pages of the languages say how to call it; it
 does the same in all of them.
@@ -22,7 +22,7 @@ def groups():
 
 def page():
     """Returns the page as Markdown."""
-    lines = [ABOVE]
+    lines = [HEADING]
     for group in groups():
         if "commands" in group:
             lines += [f"## {group['title']}", "", "| operation | command |", "| --- | --- |"]

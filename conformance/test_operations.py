@@ -14,11 +14,12 @@ import programs
 from programs import ROOT, TARGET
 
 # Groups whose names are not operations of the instance in a binding.
-APART = ("mpi", "paths", "grids", "modules", "checkpoints", "commands")
-ROWS = [row for group in operations.groups() if not any(kind in group for kind in APART)
+OTHER_GROUPS = ("mpi", "paths", "grids", "modules", "checkpoints", "commands")
+ROWS = [row for group in operations.groups() if not any(kind in group for kind in OTHER_GROUPS)
         for row in group["operation"]]
 MPI_ROWS, PATH_ROWS, GRID_ROWS, MODULE_ROWS, CHECKPOINT_ROWS, COMMANDS = (
-    [row for group in operations.groups() if kind in group for row in group["operation"]] for kind in APART)
+    [row for group in operations.groups() if kind in group for row in group["operation"]]
+    for kind in OTHER_GROUPS)
 # For each language: the file with its MPI operations, and the program in tests/mpi that calls them.
 MPI = {"c": ("crates/capi/include/ligament_mpi.h", "relay.c"),
        "cpp": ("bindings/cpp/include/ligament/mpi.hpp", "relay.cpp"),
@@ -167,7 +168,7 @@ settings:
 implementations:
 {implementations}"""
 
-SAID = """name giver
+OUTPUT = """name giver
 index 0
 rank 0 of 1
 run 1
@@ -214,7 +215,7 @@ def test_every_operation_does_in_every_language_what_it_does_in_the_others(drive
                           "earlier"],
                          cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
     assert run.returncode == 0, run.stdout
-    assert (tmp_path / "run/instances/giver/output.log").read_text() == SAID
+    assert (tmp_path / "run/instances/giver/output.log").read_text() == OUTPUT
     assert "said by the giver" in (tmp_path / "run/manager.log").read_text()
 
 

@@ -56,7 +56,7 @@ def compile_c(tmp_path_factory):
     return compiler(tmp_path_factory, "gcc", "-std=c11")
 
 
-class Ran:
+class Outcome:
     """A run that is over."""
 
     def __init__(self, status, text, directory):
@@ -85,7 +85,7 @@ def run(ligament, tmp_path):
             cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, timeout=limit,
         )
-        return Ran(done.returncode, done.stdout, directory)
+        return Outcome(done.returncode, done.stdout, directory)
 
     return run
 

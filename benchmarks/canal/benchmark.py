@@ -27,7 +27,7 @@ SIZES, QUICK_SIZES = (4, 2, 1, 0.5), (2, 0.5)
 WAYS = ("exchange", "overlap")
 PEER_WAYS = ("pack", "types", "overlap")
 # Number of points that a measurement computes, which gives its number of steps; minimum number of steps.
-POINT_STEPS, QUICK_POINT_STEPS, LEAST_STEPS = 60e6, 5e6, 5
+POINT_STEPS, QUICK_POINT_STEPS, MIN_STEPS = 60e6, 5e6, 5
 SITES_SIZE, QUICK_SITES_SIZE = 4, 1
 RATE = 24  # Mbit/s, of the link
 LIMIT_S = 600
@@ -103,7 +103,7 @@ class Steps:
         self.points, self.cores = points(size), options.cores
         x, y, z = self.points
         budget = QUICK_POINT_STEPS if options.quick else POINT_STEPS
-        self.timed = max(round(budget / (x * y * z)), LEAST_STEPS)
+        self.timed = max(round(budget / (x * y * z)), MIN_STEPS)
         self.warm = max(self.timed // 5, 2)
 
     def words(self, way, folder):

@@ -16,7 +16,7 @@ from shot import LIMIT, Shot, fire
 HERE = Path(__file__).resolve().parent
 OUT = BUILD / "failfast"
 PEERS = 8  # processes; each of one half exchanges with one of the other half
-WORST = 1.0  # times the worst time of the faster of the two MPI launchers
+MAX_TIME_RATIO = 1.0  # times the worst time of the faster of the two MPI launchers
 FAMILIES = {"ligament": "Ligament", **mpi.TITLES}
 
 
@@ -127,7 +127,7 @@ def main(words):
             peer = min(worst.values())
             ratios = [shot["seconds"] / peer for shot in found["ligament"]]
             bars.append(report.Bar("from a kill to the end of the last, worst", ours / peer, ratios, "<=",
-                                   WORST,
+                                   MAX_TIME_RATIO,
                                    "times the quicker launcher's"))
     print("\nbars (value, limit, spread of the shots)")
     for bar in bars:

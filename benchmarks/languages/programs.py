@@ -17,7 +17,7 @@ PYTHON = REPOSITORY / ".venv/bin/python"
 JAR = REPOSITORY / "bindings/java/target/ligament.jar"
 
 # A package of its own, outside the workspace of the project.
-CARGO = """[package]
+MANIFEST = """[package]
 name = "ping"
 version = "0.1.0"
 edition = "2021"
@@ -80,7 +80,7 @@ def build(languages):
     if "rust" in languages:
         package = OUT / "rust"
         package.mkdir(exist_ok=True)
-        (package / "Cargo.toml").write_text(CARGO.format(here=HERE, repository=REPOSITORY), encoding="utf-8")
+        (package / "Cargo.toml").write_text(MANIFEST.format(here=HERE, repository=REPOSITORY), encoding="utf-8")
         # The lock file of the project pins the versions with which it has been tested.
         shutil.copy(REPOSITORY / "Cargo.lock", package)
         run(["cargo", "build", "--release", "--quiet"], seconds=900, folder=package,

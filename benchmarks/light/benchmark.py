@@ -11,7 +11,7 @@ from lib import machine, report, runs
 from lib.ligament import Ligament
 from lib.machine import CannotMeasure
 
-LARGEST = (20_000, 200_000)  # light components, and conduits between them
+WEB_SIZE = (20_000, 200_000)  # light components, and conduits between them
 CONDUITS = 10  # of each component
 COMPARED = (10, 100, 1000)  # components of the webs that are compared with threads
 MESSAGES, QUICK_MESSAGES = 2_000_000, 200_000
@@ -32,11 +32,11 @@ def arguments_of(words):
 def measure(options, scratch):
     """Returns the seconds of the largest web, of Ligament and of threads, and its bytes; messages per second of
     each compared web, of both, for each repetition; and the processor time of a waiting run."""
-    text, seconds, rates = runs.web(*LARGEST, cases.OUT / "light"), [], {n: [] for n in COMPARED}
+    text, seconds, rates = runs.web(*WEB_SIZE, cases.OUT / "light"), [], {n: [] for n in COMPARED}
     for _ in range(options.repetitions):
         folder = scratch.new()
         ours = runs.seconds(runs.ligament(text, folder), folder)
-        seconds.append((ours, cases.seconds_of_all_threads(*LARGEST, folder)))
+        seconds.append((ours, cases.seconds_of_all_threads(*WEB_SIZE, folder)))
         for n, found in rates.items():
             conduits = n * CONDUITS
             steps = options.messages // conduits
@@ -44,7 +44,7 @@ def measure(options, scratch):
             found.append((steps * conduits / ours, steps * conduits / cases.seconds_of_threads(n, conduits,
                                                                                                steps)))
     memory = runs.memory_at_peak(text, scratch.new())
-    return seconds, memory, rates, cases.idle(LARGEST[0], options.rest, scratch.new())
+    return seconds, memory, rates, cases.idle(WEB_SIZE[0], options.rest, scratch.new())
 
 
 def main(words):
@@ -62,7 +62,7 @@ def main(words):
         seconds, memory, rates, idle = measure(options, scratch)
     finally:
         scratch.remove()
-    name = "{:,} components, {:,} conduits".format(*LARGEST)
+    name = "{:,} components, {:,} conduits".format(*WEB_SIZE)
     wholes = [[pair[which] for pair in seconds] for which in (0, 1)]
     print(
         f"{name}: {report.spread(wholes[0])} s, {memory / 1e6:.0f} MB at most; as threads "
@@ -72,7 +72,7 @@ def main(words):
                  ["light components", "a thread for each", "times"],
                  [(f"{n} components", [ours / 1e6, theirs / 1e6,
                                        ours / theirs]) for n, (ours, theirs) in medians.items()])
-    print(f"\n{LARGEST[0]:,} components that wait: {1e3 * idle:.2f} ms of processors a second")
+    print(f"\n{WEB_SIZE[0]:,} components that wait: {1e3 * idle:.2f} ms of processors a second")
     found = bars(name, seconds, memory, rates[COMPARED[-1]])
     print(f"\nmeasured in {time.monotonic() - begun:.0f} s")
     print(

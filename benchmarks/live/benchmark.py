@@ -15,11 +15,11 @@ from lib.ligament import Ligament
 from lib.machine import CannotMeasure, die_with_parent
 from lib.report import Bar
 
-FEW, MANY, CONDUITS = 20, 1000, 10_000
-DRAWN, DRAWN_CONDUITS = 1000, 2000
+SMALL_RUN, LARGE_RUN, CONDUITS = 20, 1000, 10_000
+PICTURE_RUN, PICTURE_CONDUITS = 1000, 2000
 VIEWERS = 10  # one of them is stalled
 BARS = {  # the bar of each row
-    FEW: 2.0, MANY: 10.0,  # % of a core, run and page together
+    SMALL_RUN: 2.0, LARGE_RUN: 10.0,  # % of a core, run and page together
     "viewers": 1.5,  # times the cost of one viewer
     # % by which the sender becomes slower; 0.5 % is the least that can be resolved
     "tapped": 2.0, "stalled": 0.5,
@@ -91,9 +91,9 @@ def share(run, viewers, stalled, seconds, pictures):
 
 
 def watching(options, results):
-    for count, model, name in ((FEW, runs.ring(FEW), f"{FEW} instances"),
-                               (MANY, runs.web(MANY, CONDUITS, "idle"),
-                                f"{MANY} idle light ones, {CONDUITS} conduits")):
+    for count, model, name in ((SMALL_RUN, runs.ring(SMALL_RUN), f"{SMALL_RUN} instances"),
+                               (LARGE_RUN, runs.web(LARGE_RUN, CONDUITS, "idle"),
+                                f"{LARGE_RUN} idle light ones, {CONDUITS} conduits")):
         found, pictures = {"nobody": [], "one": [], "many": []}, []
         with runs.Run(model) as run:
             time.sleep(2)
@@ -195,7 +195,7 @@ def change(options, results):
     """Measures the time from the steering command until the change is in force in all instances, beside the
     same command with `--dry-run`."""
     found, asked = [], []
-    with runs.Run(runs.ring(FEW)) as run:
+    with runs.Run(runs.ring(SMALL_RUN)) as run:
         time.sleep(1)
         for value in range(1, 10 * options.repetitions + 1):
             began = time.monotonic_ns()
@@ -204,34 +204,34 @@ def change(options, results):
             began = time.monotonic_ns()
             run.command("steer", f"k={value}")
             run.until(lambda value=value: all(run.said(f"p{i}")[-1:] and run.said(f"p{i}")[-1][0] == value
-                                              for i in range(FEW)), "all have made the change")
-            found.append((max(run.said(f"p{i}")[-1][1] for i in range(FEW)) - began) / 1e6)
+                                              for i in range(SMALL_RUN)), "all have made the change")
+            found.append((max(run.said(f"p{i}")[-1][1] for i in range(SMALL_RUN)) - began) / 1e6)
     results.row("the command that only asks whether", "steer_dry_ms", asked, "ms")
-    results.row(f"a change in force in {FEW} instances, with the command", "change_ms", found, "ms")
-    results.bar(f"a change in force in {FEW} instances", [a / b for a, b in zip(found, asked)], BARS["change"],
-                "times asking")
+    results.row(f"a change in force in {SMALL_RUN} instances, with the command", "change_ms", found, "ms")
+    results.bar(f"a change in force in {SMALL_RUN} instances", [a / b for a, b in zip(found, asked)],
+                BARS["change"], "times asking")
 
 
 # ---- the page ------------------------------------------------------------------------------------------------
 def page(options, results):
     laid, useful, script = [], [], []
-    with runs.Run(runs.web(DRAWN, DRAWN_CONDUITS, "busy")) as run:
+    with runs.Run(runs.web(PICTURE_RUN, PICTURE_CONDUITS, "busy")) as run:
         time.sleep(2)
         for _ in range(options.repetitions):
             with runs.Page(run) as served:
                 laid.append(runs.laid_out(served))
             with runs.Page(run) as served:
-                told = runs.browse(served.link, DRAWN, options.seconds)
+                told = runs.browse(served.link, PICTURE_RUN, options.seconds)
                 useful.append(told["useful"])
                 if not told["redraws"]:
                     raise CannotMeasure("the page was never redrawn")
                 script.append(told["script"])
-    results.row(f"{DRAWN} instances laid out, as the page asks for it", "laid_out_ms", laid, "ms")
+    results.row(f"{PICTURE_RUN} instances laid out, as the page asks for it", "laid_out_ms", laid, "ms")
     results.row("the page is useful after", "useful_s", useful, "s")
     results.row("script of a redraw", "redrawn_ms", script, "ms")
-    results.bar(f"{DRAWN} instances laid out", laid, BARS["laid out"], "ms")
+    results.bar(f"{PICTURE_RUN} instances laid out", laid, BARS["laid out"], "ms")
     results.bar("the page is useful", useful, BARS["useful"], "s")
-    results.bar(f"{DRAWN} instances redrawn, script", script, BARS["redrawn"], "ms")
+    results.bar(f"{PICTURE_RUN} instances redrawn, script", script, BARS["redrawn"], "ms")
 
 
 def main(words):

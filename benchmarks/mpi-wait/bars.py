@@ -9,7 +9,7 @@ SHARE = {"openmpi": 0.5, "mpich": 1.5}  # % of a core
 COMPUTES = 1.05
 # Times MPI_Bcast of the same size. Small messages are allowed 1 µs more, where MPI_Bcast takes 1 µs.
 KIB = 1 << 10
-GIVEN_SMALL, GIVEN = 2.0, 1.1
+SMALL_GIFT_LIMIT, GIFT_LIMIT = 2.0, 1.1
 # Times mpirun alone, which takes about 0.2 s. This allows 50 ms more.
 START = 1.25
 
@@ -48,7 +48,7 @@ def bars(m):
             found.append(_times(f"computing beside them, {title}", m.beside[family], m.alone[family],
                                 (COMPUTES, "times alone")))
         for key in sorted(one for one in m.given if one[0] == family):
-            limit = GIVEN_SMALL if key[1] <= KIB else GIVEN
+            limit = SMALL_GIFT_LIMIT if key[1] <= KIB else GIFT_LIMIT
             found.append(_times(f"to all of 2, {size_name(key[1])}, {title}", m.given[key], m.bcast[key],
                                 (limit, "times MPI_Bcast")))
         for key in sorted(one for one in m.begun if one[0] == family):

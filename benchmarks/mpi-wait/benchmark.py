@@ -14,7 +14,7 @@ from lib.machine import CannotMeasure
 RANKS = 4
 WAITS, QUICK_WAITS = 6, 4
 # s; a shorter wait is not counted, because its message came while the ranks were still starting
-LEAST = 0.9
+MIN_WAIT_S = 0.9
 # Number of messages in a burst by size in bytes. A whole burst fits into the memory for messages.
 BURSTS = {8: 400, 1 << 10: 400, 64 << 10: 100, 1 << 20: 12}
 REPEATED, QUICK_REPEATED = 10, 2
@@ -40,7 +40,7 @@ def arguments_of(words):
 
 def share(waits):
     """Returns the share of a core of each wait, in %, from the output of `waiting`."""
-    long = [share for share, length in waits if length > LEAST]
+    long = [share for share, length in waits if length > MIN_WAIT_S]
     if not long:
         raise CannotMeasure("the ranks took seconds to begin, so that no wait was as long as it should be")
     return 100 * statistics.median(long)

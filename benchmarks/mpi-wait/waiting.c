@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#define MOST 1000
+#define MAX_WAITS 1000
 
 // Returns the processor seconds of all threads of this process.
 static double used(void) {
@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
     lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = 1};
     lig_mpi_instance *all = NULL;
     lig_error error = {""};
-    static double shares[MOST], busiest[MOST], lengths[MOST];
+    static double shares[MAX_WAITS], busiest[MAX_WAITS], lengths[MAX_WAITS];
     double value = 0, wall, processor;
     int rank, count = 0, wanted = argc > 3 ? atoi(argv[3]) : 0;
     bool again;
@@ -38,11 +38,11 @@ int main(int argc, char **argv) {
             lengths[count] = MPI_Wtime() - wall;
             shares[count] = (used() - processor) / lengths[count];
             count++;
-        } while (value > 0 && count < MOST);
+        } while (value > 0 && count < MAX_WAITS);
         if (lig_mpi_reuse_instance(all, &again, &error) != LIG_OK || again) goto failed;
         lig_mpi_instance_free(all);
     } else {
-        for (; count < wanted && count < MOST; count++) {
+        for (; count < wanted && count < MAX_WAITS; count++) {
             const struct timespec second = {1, 0};
             wall = MPI_Wtime(), processor = used();
             if (rank == 0) nanosleep(&second, NULL);

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct together {
+struct team {
     pthread_barrier_t barrier;
     int64_t began, ended;
 };
@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
     const bool copies = strcmp(argv[1], "copies") == 0;
     const int senders = atoi(argv[3]), receivers = atoi(argv[5]), steps = atoi(argv[7]);
     const uint64_t edge = strtoull(argv[6], NULL, 10);
-    struct together *all = shared(sizeof *all);
+    struct team *all = shared(sizeof *all);
     pthread_barrierattr_t attributes;
     pthread_barrierattr_init(&attributes);
     pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);

@@ -9,7 +9,7 @@
 
 #include "ring.h"
 
-enum { MOST = 256, SPIN_NS = 36000 };
+enum { MAX_PROCESSES = 256, SPIN_NS = 36000 };
 enum waiting { YIELD, FUTEX, SPIN } waiting;
 
 struct seat {                       // one position of the ring
@@ -21,7 +21,7 @@ static struct seat *seats, *mine, *next;
 static char *slabs;  // one for each position, written by it and read in place by the next
 static size_t slab_bytes;
 static uint32_t received;
-static pid_t children[MOST];
+static pid_t children[MAX_PROCESSES];
 
 static void *map_shared(size_t bytes) {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -36,7 +36,7 @@ static int peer_position(int argc, char **argv) {
         if (argc == 2 && !strcmp(argv[1], names[i])) chosen = i;
     if (chosen < 0) fail("usage: %s yield|futex|spin", argv[0]);
     waiting = (enum waiting)chosen;
-    if (ring_count > MOST) fail("at most %d processes", MOST);
+    if (ring_count > MAX_PROCESSES) fail("at most %d processes", MAX_PROCESSES);
     static struct stage plan[32];
     size_t largest;
     read_plan(plan, sizeof plan / sizeof *plan, &largest);

@@ -25,7 +25,7 @@ class Program:
     tuning: str
     options: tuple = ()  # of the launcher
     environment: dict = field(default_factory=dict)
-    # True if it waits without yielding, so that a lap takes seconds; it is measured less often
+    # True if the program waits without yielding. Its laps take seconds, so it is measured less often.
     spins: bool = False
 
     @property

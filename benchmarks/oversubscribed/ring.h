@@ -115,16 +115,16 @@ static double processor_seconds(void) {
 }
 
 // ---- one stage, at position 0 and at the others -------------------------------------------------------------
-enum { MOST_LAPS = 1 << 20 };
+enum { MAX_LAPS = 1 << 20 };
 
 static void laps_first(const struct stage *s, uint64_t number, FILE *out) {
-    static uint64_t took[MOST_LAPS];
+    static uint64_t took[MAX_LAPS];
     uint64_t length = (uint64_t)s->amount * 1000000u, begun = nanoseconds(), warm_until = begun + length / 5;
     uint64_t last = begun, timed_from = 0, lap = 0;
     long timed = -1;  // below 0 during the warm-up
     for (int over = 0; !over; lap++) {
         if (timed < 0 && lap > 0 && last >= warm_until) timed = 0, timed_from = last;
-        over = timed >= 0 && timed + 1 >= s->laps && (last - timed_from >= length || timed + 1 == MOST_LAPS);
+        over = timed >= 0 && timed + 1 >= s->laps && (last - timed_from >= length || timed + 1 == MAX_LAPS);
         if (over) atomic_store(&page->stages_over, number + 1);
         hand_on(s->bytes, lap);
         take(s->bytes, lap);

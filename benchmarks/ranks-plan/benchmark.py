@@ -17,7 +17,7 @@ from lib.machine import BUILD, CannotMeasure, die_with_parent
 RANKS = (1, 125, 250, 500, 1000)
 QUICK_RANKS = (1, 250, 500, 1000)
 LIMIT = 120  # s after which a run is given up
-MOST = 1.2
+MAX_RATIO = 1.2
 
 MODEL = """ymmsl_version: v0.1
 model:
@@ -110,7 +110,7 @@ def main(words):
     ratios = [(large - small) / (small - first) for large, small, first in zip(memory[most], memory[half],
                                                                                memory[1])]
     bars = [report.Bar(f"ranks {half} to {most} beside those before", statistics.median(ratios), ratios, "<=",
-                       MOST, "x")]
+                       MAX_RATIO, "x")]
     print()
     for bar in bars:
         print(bar.line())

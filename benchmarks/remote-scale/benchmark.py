@@ -16,10 +16,10 @@ from lib.ligament import Ligament
 from lib.machine import CannotMeasure
 from lib.network import can_spread, unavailable
 
-LEAST = Case("2 processes", 2, 2)
-FULL = [LEAST, Case("300 processes", 300, 10), Case("350 light instances", 350, 10, light=True),
+PAIR = Case("2 processes", 2, 2)
+FULL = [PAIR, Case("300 processes", 300, 10), Case("350 light instances", 350, 10, light=True),
         Case("350 processes", 350, 10)]
-QUICK = [LEAST, Case("40 processes", 40, 10), Case("350 light instances", 350, 10, light=True)]
+QUICK = [PAIR, Case("40 processes", 40, 10), Case("350 light instances", 350, 10, light=True)]
 
 
 def arguments_of(words):
@@ -70,7 +70,7 @@ def main(words):
         rows.append((name, [row["start_s"], row["end_s"], row["memory"] / 1e6, row["connections"]]))
     heads = ["until all have exchanged, s", "to the end, s", "memory, MB", "TCP connections"]
     report.table("both machines together, medians", heads, rows)
-    made = bars(found, LEAST.name)
+    made = bars(found, PAIR.name)
     print(
         f"\nbars: {sum(bar.holds for bar in made)} of {len(made)} hold (value, limit, spread of the "
         f"repetitions)")

@@ -11,9 +11,9 @@ A_PROCESS = 6.0
 MEMORY_A_PROCESS, MUSCLE2_PROCESS = 0.6, 1.7e6
 # Times the time of hand-written threads, one for each component, with a queue for each conduit and without a
 # model file. The limit is about 0.5 s.
-LARGEST = 6.0
+TIME_LIMIT = 6.0
 # Part of the memory that MUSCLE 2 needs for the same number. The limit is 100 MB.
-MEMORY_OF_LARGEST, MUSCLE2_LARGEST = 0.25, 413e6
+MEMORY_LIMIT, MUSCLE2_MEMORY_BYTES = 0.25, 413e6
 
 
 def _times(name, ours, theirs, limit):
@@ -37,6 +37,6 @@ def process_bars(ours, limited, alone, beyond):
 def light_bars(name, runs, threads, memory):
     """Returns the bars for light components: seconds of the largest web in each repetition, in a run, in a run
     with few open files, and by threads; and the bytes of the run."""
-    ways, limit, memory = ("", ", few open files"), (LARGEST, "times threads"), memory / MUSCLE2_LARGEST
+    ways, limit, memory = ("", ", few open files"), (TIME_LIMIT, "times threads"), memory / MUSCLE2_MEMORY_BYTES
     found = [_times(f"{name}{way}", ours, threads, limit) for way, ours in zip(ways, runs)]
-    return [*found, Bar(f"{name}, memory", memory, [memory], "<=", MEMORY_OF_LARGEST, "of MUSCLE 2's")]
+    return [*found, Bar(f"{name}, memory", memory, [memory], "<=", MEMORY_LIMIT, "of MUSCLE 2's")]

@@ -10,15 +10,15 @@
 
 #include "wan.h"
 
-enum { MOST = 256, PIECE = 64 << 10 };
+enum { MAX_STREAMS = 256, PIECE = 64 << 10 };
 struct header { uint64_t offset, bytes; };
 static struct stream {
     int fd;
     struct header header;  // header of the current piece of this stream
     size_t done;           // bytes done of the header and the piece together
     int busy;
-} streams[MOST];
-static struct pollfd ready[MOST];
+} streams[MAX_STREAMS];
+static struct pollfd ready[MAX_STREAMS];
 static int n;
 
 static void options(int fd, int unsent) {
@@ -32,11 +32,12 @@ static void peer_open(int is_a, int argc, char **argv) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[1]))};
     int one = 1, unsent = atoi(argv[3]), listener = -1;
     n = atoi(argv[2]);
-    if (n < 1 || n > MOST || !inet_aton(argv[0], &at.sin_addr)) fail("1 to %d streams, to an address", MOST);
+    if (n < 1 || n > MAX_STREAMS || !inet_aton(argv[0], &at.sin_addr))
+        fail("1 to %d streams, to an address", MAX_STREAMS);
     if (!is_a) {
         listener = socket(AF_INET, SOCK_STREAM, 0);
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        if (bind(listener, (void *)&at, sizeof at) || listen(listener, MOST))
+        if (bind(listener, (void *)&at, sizeof at) || listen(listener, MAX_STREAMS))
             fail("listen: %s", strerror(errno));
     }
     for (int i = 0; i < n; i++) {

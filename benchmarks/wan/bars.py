@@ -8,7 +8,7 @@ from lib.report import Bar, size_name
 BARE, BARE_LOSSY = 0.9, 0.8  # times the speed of plain TCP streams, with the best number of streams
 IPERF, IPERF_LOSSY = 0.95, 0.85  # times the rate that iperf3 reports for 256 MiB
 SMALL = 0.2  # ms in addition to half of a ping; the bar is a part of the emulated link's own time
-CP, CP_SCP, CP_MANY = 0.9, 5, 10  # times the speed of a path; times scp at 100 ms; times `scp -r`
+CP, CP_SCP, CP_TREE = 0.9, 5, 10  # times the speed of a path; times scp at 100 ms; times `scp -r`
 SYNC, SYNC_RTTS = 0.5, 3  # s, plus this number of round trips
 BESIDE = 1  # ms more for 64 B while large messages flow than plain TCP takes beside its own large messages
 STEPS = 1.2  # % of the time of a run that exchanges every 0.6 s over 11 ms
@@ -167,6 +167,6 @@ def _copies(m):
         scp = m.many.get((cell, "scp"))
         if program == "cp" and scp:
             times = [statistics.median(scp) / value for value in ours]
-            found.append(Bar(f"{cell}: cp of many files", statistics.median(times), times, ">=", CP_MANY,
+            found.append(Bar(f"{cell}: cp of many files", statistics.median(times), times, ">=", CP_TREE,
                              "times scp -r"))
     return found

@@ -20,7 +20,7 @@ STREAMS = (1, 2, 4, 8, 16, 32, 64, 128)  # of the bare program
 LATER = 3  # messages after the first one
 PROGRAMS = ("bare", "ours", "iperf3", "relay", "trunk", "scp")
 SMALL = 64
-PATIENCE = 1200  # s, for a single stream on a link that loses segments
+TIMEOUT_S = 1200  # s, for a single stream on a link that loses segments
 PARTS = ("bulk", "silence", "small", "beside", "run", "steps", "flaps", "copies")
 
 
@@ -94,12 +94,12 @@ class Session:
         if "iperf3" in self.options.programs and programs.has_iperf3():
             for streams in (1, 8, 32):
                 with self.failures.of("iperf3", f"{cell}, {report.size_name(size)}"):
-                    speed = programs.iperf3(link, streams, size, PATIENCE)
+                    speed = programs.iperf3(link, streams, size, TIMEOUT_S)
                     self.measured.add("speed", (cell, f"iperf3/{streams}", size, "first"), speed)
         if "scp" in self.options.programs and not copies.missing():
             with self.failures.of("scp", f"{cell}, {report.size_name(size)}"):
                 self.measured.add("speed", (cell, "scp", size, "first"),
-                                  copies.one_file(link, "scp", size, PATIENCE))
+                                  copies.one_file(link, "scp", size, TIMEOUT_S))
 
     def copies(self, cell, link):
         if self.options.quick and cell in self.measured.appears:

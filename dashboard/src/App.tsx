@@ -15,7 +15,7 @@ import { Timeline } from "./Timeline";
 import { Values } from "./Values";
 
 /** The properties that all panels share. */
-export interface Shared {
+export interface PanelProps {
   state: State;
   /** The text that is searched for in names of instances. */
   search: string;
@@ -25,7 +25,7 @@ export interface Shared {
 }
 
 /** Interval at which the duration of a lasting wait is counted on while no news come, ms. */
-const SECOND = 1000;
+const WAIT_CLOCK_INTERVAL_MS = 1000;
 
 export function App({ state }: { state: State }) {
   const [, again] = useReducer((n: number) => n + 1, 0);
@@ -38,11 +38,11 @@ export function App({ state }: { state: State }) {
     const draw = () => {
       again(0);
       clearTimeout(timer);
-      timer = window.setTimeout(count, SECOND);
+      timer = window.setTimeout(count, WAIT_CLOCK_INTERVAL_MS);
     };
     const count = () => {
       if (!document.hidden && state.isLive) draw();
-      else timer = window.setTimeout(count, SECOND);
+      else timer = window.setTimeout(count, WAIT_CLOCK_INTERVAL_MS);
     };
     const end = state.listen(draw);
     count();
@@ -54,7 +54,7 @@ export function App({ state }: { state: State }) {
   const known = state.run !== null;
   useEffect(() => {
     // If the layout of the model takes long, the other panels are drawn first.
-    const timer = known ? setTimeout(() => setFirst(false), SECOND) : 0;
+    const timer = known ? setTimeout(() => setFirst(false), WAIT_CLOCK_INTERVAL_MS) : 0;
     return () => clearTimeout(timer);
   }, [known]);
   const shared = { state, search, chosen, choose };

@@ -4,10 +4,10 @@
 import type { VNode } from "preact";
 import { memo } from "preact/compat";
 import { useMemo, useState } from "preact/hooks";
-import type { Shared } from "./App";
+import type { PanelProps } from "./App";
 import type { Conduit, Instance, Rate } from "./state";
 import { isWaiting, knot } from "./waits";
-import { componentOf, count, inBytes, inCount, inRate, inSeconds, some, withoutIndices } from "./words";
+import { componentOf, count, inBytes, inCount, inRate, inSeconds, some, withoutIndices } from "./text";
 
 interface Node {
   name: string;
@@ -44,7 +44,7 @@ export interface Box {
 }
 
 /** Scale, in pixels for each unit of the drawing, from which on words can be read: they are 11 units high. */
-const LEGIBLE = 0.2;
+const MIN_TEXT_SCALE = 0.2;
 
 function meet(one: Box, other: Box): boolean {
   return (
@@ -240,7 +240,7 @@ function arrowOf({ from, to, points }: Link): Arrow {
 }
 
 /** Elements that are made again only when their content has changed. Preact skips all others. */
-class Kept {
+class ElementCache {
   private marks: string[] = [];
   private elements: VNode[] = [];
   private whole: VNode | undefined;
@@ -260,7 +260,7 @@ class Kept {
   }
 }
 
-interface Props extends Shared {
+interface Props extends PanelProps {
   plan: Plan;
   seen: Box;
   /** Pixels for each unit of the drawing. */
@@ -271,7 +271,7 @@ export function Drawing({ state, search, chosen, choose, plan, seen, scale }: Pr
   // The browser shows the title of the element under the pointer, however small the element is.
   const [pointed, setPointed] = useState("");
   const arrows = useMemo(() => plan.links.map(arrowOf), [plan]);
-  const [lines, boxes] = useMemo(() => [new Kept(), new Kept()], [plan]);
+  const [lines, boxes] = useMemo(() => [new ElementCache(), new ElementCache()], [plan]);
   // The indices of instances and conduits do not change.
   const places = useMemo(
     () => new Map(state.conduits.map((one, at) => [`${one.from} ${one.to}`, at])),
@@ -307,7 +307,8 @@ export function Drawing({ state, search, chosen, choose, plan, seen, scale }: Pr
     ),
   );
   const now = state.now();
-  const isLegible = (bounds: Box, what: string) => (scale >= LEGIBLE && meet(bounds, seen)) || pointed === what;
+  const isLegible = (bounds: Box, what: string) =>
+    (scale >= MIN_TEXT_SCALE && meet(bounds, seen)) || pointed === what;
 
   const shownArrow = (i: number): [string, () => VNode] => {
     const arrow = arrows[i]!;

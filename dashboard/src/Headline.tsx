@@ -2,7 +2,7 @@
 
 import type { Instance, Run, State } from "./state";
 import { groups, type Group } from "./waits";
-import { count, inSeconds, inTime, some } from "./words";
+import { count, inSeconds, inTime, some } from "./text";
 
 function duration(run: Run, now: number): number {
   return run.duration ?? (now - Date.parse(run.started)) / 1000;

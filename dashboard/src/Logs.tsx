@@ -1,10 +1,10 @@
 // The run's log, and the output of each instance, which can be searched by level and text.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Shared } from "./App";
+import type { PanelProps } from "./App";
 import { ask } from "./state";
 
-interface Piece {
+interface LogAnswer {
   text: string;
   next: number;
   file?: string;
@@ -15,10 +15,11 @@ interface Piece {
 }
 
 /** Maximum number of lines that are kept and shown. */
-const MOST = 2000;
+const MAX_LINES = 2000;
 /** Maximum length that is kept of a line without an end, such as that of a progress bar. */
-const LONGEST = 100_000;
-const OFTEN = 1000;
+const MAX_OPEN_LINE_CHARS = 100_000;
+/** Interval between two questions for further text. */
+const POLL_INTERVAL_MS = 1000;
 const LEVELS = ["debug", "info", "warning", "error", "critical"];
 
 interface Line {
@@ -32,7 +33,7 @@ interface Line {
 function read(text: string, before: Line[]): Line[] {
   let last = before[before.length - 1];
   if (last?.open) {
-    text = last.text.slice(-LONGEST) + text;
+    text = last.text.slice(-MAX_OPEN_LINE_CHARS) + text;
     before = before.slice(0, -1);
     last = before[before.length - 1];
   }
@@ -47,7 +48,7 @@ function read(text: string, before: Line[]): Line[] {
   return [...before, ...lines.filter(({ text: line, open }) => line !== "" || !open)];
 }
 
-export function Logs({ state, chosen }: Shared) {
+export function Logs({ state, chosen }: PanelProps) {
   const [source, setSource] = useState("");
   const [level, setLevel] = useState(0);
   const [filter, setFilter] = useState("");
@@ -70,19 +71,19 @@ export function Logs({ state, chosen }: Shared) {
       const of = source ? `api/output?instance=${encodeURIComponent(source)}` : "api/log?";
       let again = live;
       try {
-        const piece = await ask<Piece>(`${of}&${place}`);
+        const piece = await ask<LogAnswer>(`${of}&${place}`);
         if (ended) return;
         if (piece.file !== undefined) place = `from=${piece.next}&file=${piece.file}`;
         if (piece.text) {
-          kept = read(piece.text, kept).slice(-MOST);
+          kept = read(piece.text, kept).slice(-MAX_LINES);
           setLines(kept);
         }
         setNote(piece.why ?? "");
         again = again || piece.more === true || piece.open === true;
-        timer = again ? window.setTimeout(look, piece.more ? 0 : OFTEN) : 0;
+        timer = again ? window.setTimeout(look, piece.more ? 0 : POLL_INTERVAL_MS) : 0;
       } catch (error) {
         if (!ended) setNote(String((error as Error).message));
-        timer = again ? window.setTimeout(look, OFTEN) : 0;
+        timer = again ? window.setTimeout(look, POLL_INTERVAL_MS) : 0;
       }
     }
     void look();

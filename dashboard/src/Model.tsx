@@ -1,21 +1,21 @@
 // The panel of the model: zoom, and the visible part of the drawing.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Shared } from "./App";
+import type { PanelProps } from "./App";
 import { type Box, Drawing, type Plan } from "./Drawing";
 import { ask } from "./state";
 
 /** Minimum width of the drawing, in its units: a smaller model is not enlarged further. */
-const LEAST = 900;
+const MIN_WIDTH = 900;
 
 /**
  * Scale, in pixels for each unit of the drawing, below which a box is a dot. The view of a model that would be
  * smaller begins near its first box, at this width.
  */
-const DOT = 0.02;
-const NEAR = 3000;
+const DOT_SCALE = 0.02;
+const FIRST_VIEW_WIDTH = 3000;
 /** Scale from which on words can be read on a phone. The view of a wider model begins with its first boxes. */
-const PHONE = 600;
+const PHONE_WIDTH_PX = 600;
 const PHONE_SCALE = 0.7;
 
 /** The answer to a question that was sent before there was a panel to show it. */
@@ -33,7 +33,7 @@ async function planned(): Promise<Plan> {
 }
 
 /** `drawn` is called when the model is drawn, or cannot be drawn. */
-export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
+export function Model({ drawn, ...shared }: PanelProps & { drawn: () => void }) {
   const [plan, setPlan] = useState<Plan | null>(null);
   const [view, setView] = useState<Box | null>(null);
   // The first size is an estimate: a question to the browser would make it lay out the whole page.
@@ -52,14 +52,14 @@ export function Model({ drawn, ...shared }: Shared & { drawn: () => void }) {
     watcher.observe(drawing.current);
     return () => watcher.disconnect();
   }, [plan]);
-  const width = Math.max(plan?.width ?? 1, LEAST);
+  const width = Math.max(plan?.width ?? 1, MIN_WIDTH);
   const whole: Box = { x: ((plan?.width ?? width) - width) / 2, y: 0, width, height: plan?.height ?? 1 };
   const first = plan?.nodes[0];
   const begin =
-    first && room.width / width < DOT
-      ? { x: first.x - LEAST / 4, y: first.y - LEAST / 4, width: NEAR, height: LEAST }
+    first && room.width / width < DOT_SCALE
+      ? { x: first.x - MIN_WIDTH / 4, y: first.y - MIN_WIDTH / 4, width: FIRST_VIEW_WIDTH, height: MIN_WIDTH }
       : whole;
-  const isCramped = first && room.width <= PHONE && room.width / (plan?.width ?? 1) < PHONE_SCALE;
+  const isCramped = first && room.width <= PHONE_WIDTH_PX && room.width / (plan?.width ?? 1) < PHONE_SCALE;
   const seen =
     view ??
     (isCramped && begin === whole ? { ...whole, x: first.x - 8, width: room.width / PHONE_SCALE } : begin);

@@ -2,14 +2,14 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import type { Shared } from "./App";
-import { Pace, RunningClock, type Sample, Thinned } from "./course";
+import type { PanelProps } from "./App";
+import { Pace, RunningClock, type Sample, ThinnedSeries } from "./course";
 import { point, useMoment } from "./cursor";
 import type { Instance, State } from "./state";
-import { inSeconds, inTime, unitOfTime, withoutIndices } from "./words";
+import { inSeconds, inTime, unitOfTime, withoutIndices } from "./text";
 
 /** A picture takes its colours from the style sheet at the moment in which it is made. */
-const DARK = matchMedia("(prefers-color-scheme: dark)");
+const DARK_SCHEME = matchMedia("(prefers-color-scheme: dark)");
 
 interface Line {
   name: string;
@@ -21,9 +21,9 @@ interface Line {
 }
 
 /** Maximum number of samples of a component's model time. */
-const SAMPLES_MAX = 1000;
+const MAX_SAMPLES = 1000;
 /** Maximum number of lines in the picture. */
-const MOST_LINES = 8;
+const MAX_LINES = 8;
 /** The colours and dashes of the lines. */
 const INKS = ["--computing", "--waiting", "--send", "--receive", "--failed", "--ink"];
 
@@ -48,7 +48,7 @@ function isPaused(state: State): boolean {
 }
 
 interface Course {
-  samples: Thinned<Sample>;
+  samples: ThinnedSeries<Sample>;
   pace: Pace;
   clock: RunningClock;
   time: number | null;
@@ -67,7 +67,7 @@ class Courses {
     for (const { name, time } of lines(state.instances)) {
       if (time === null) continue;
       const course = this.byName.get(name) ?? {
-        samples: new Thinned<Sample>(SAMPLES_MAX),
+        samples: new ThinnedSeries<Sample>(MAX_SAMPLES),
         pace: new Pace(),
         clock: new RunningClock(),
         time: null,
@@ -95,16 +95,16 @@ function forecast(state: State, courses: Courses, line: Line): string {
   return `about ${inSeconds(left)} left, until ${new Date(Date.now() + left * 1000).toLocaleTimeString()}`;
 }
 
-export function Progress({ state, search }: Shared) {
+export function Progress({ state, search }: PanelProps) {
   const courses = useRef(new Courses()).current;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const moment = useMoment();
-  const [dark, setDark] = useState(DARK.matches);
+  const [dark, setDark] = useState(DARK_SCHEME.matches);
   useEffect(() => {
-    const change = () => setDark(DARK.matches);
-    DARK.addEventListener("change", change);
-    return () => DARK.removeEventListener("change", change);
+    const change = () => setDark(DARK_SCHEME.matches);
+    DARK_SCHEME.addEventListener("change", change);
+    return () => DARK_SCHEME.removeEventListener("change", change);
   }, []);
   const all = lines(state.instances);
   courses.note(state);
@@ -113,7 +113,7 @@ export function Progress({ state, search }: Shared) {
   const drawn = [...courses.byName]
     .map(([name, { samples }]) => [name, samples.items] as const)
     .filter(([, known]) => known.length > 2)
-    .slice(0, MOST_LINES);
+    .slice(0, MAX_LINES);
   const names = drawn.map(([name]) => name).join(" ");
   useEffect(() => {
     if (!place.current || names === "") return;

@@ -4,15 +4,15 @@ import { Component, type ComponentChildren, createContext, createRef } from "pre
 import type { State } from "./state";
 
 /** A run with at most this many instances and conduits together is drawn everywhere. */
-const FEW = 300;
+const MAX_SMALL_RUN_PARTS = 300;
 
 /** The states of the run and of the view. When they change, everything is drawn. */
 function standing({ run, view }: State): string {
   return `${run?.state} ${view?.state}`;
 }
 
-/** True if a panel is drawn at each news. */
-export const Seen = createContext(true);
+/** True while a panel is in sight, or the run is small: the panel is drawn at each change of the state. */
+export const PanelVisibility = createContext(true);
 
 interface Props {
   state: State;
@@ -32,7 +32,7 @@ export class Sight extends Component<Props, { near: boolean }> {
   private standing: string | undefined;
 
   private isDrawn(near: boolean, { instances, conduits }: State): boolean {
-    return near || instances.length + conduits.length <= FEW;
+    return near || instances.length + conduits.length <= MAX_SMALL_RUN_PARTS;
   }
 
   override componentDidMount() {
@@ -59,9 +59,9 @@ export class Sight extends Component<Props, { near: boolean }> {
   override render({ state, children }: Props, { near }: { near: boolean }) {
     this.standing = standing(state);
     return (
-      <Seen.Provider value={this.isDrawn(near, state)}>
+      <PanelVisibility.Provider value={this.isDrawn(near, state)}>
         <div ref={this.place}>{children}</div>
-      </Seen.Provider>
+      </PanelVisibility.Provider>
     );
   }
 }

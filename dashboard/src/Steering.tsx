@@ -4,10 +4,10 @@
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Shared } from "./App";
+import type { PanelProps } from "./App";
 import { ask, type Change, type HistoryEntry, type Run, type State, type Steerable } from "./state";
 import {
-  type Agreed,
+  type SteerAnswer,
   assignment,
   eachOf,
   inWords,
@@ -18,14 +18,14 @@ import {
   wrong,
   wrongTime,
 } from "./steer";
-import { count, inSeconds, inTime, some, unitOfTime } from "./words";
+import { count, inSeconds, inTime, some, unitOfTime } from "./text";
 
 /**
  * Maximum number of instances that are offered one by one, and of entries of the history that are shown at a
  * time.
  */
-const MOST_EACH = 200;
-const MOST_ENTRIES = 30;
+const MAX_INSTANCES_OFFERED = 200;
+const HISTORY_PAGE_ENTRIES = 30;
 /** The states of a change that is not refused, in their order. */
 const STAGES: Change["state"][] = ["asked", "agreed", "in force"];
 
@@ -36,7 +36,7 @@ interface Outcome {
 }
 
 /** The answer of the run, in words. */
-function answered(order: Order, told: Agreed): string {
+function answered(order: Order, told: SteerAnswer): string {
   const number = told.change === undefined ? "" : ` ${told.change}`;
   switch (order.what) {
     case "set":
@@ -150,8 +150,8 @@ function Setting({ one, text, whom, each, problem, may, last, own, write, choose
               inputMode={one.type === "int" || one.type === "float" ? "decimal" : "text"}
             />
           )}
-          {each.length > 1 && each.length <= MOST_EACH && " "}
-          {each.length > 1 && each.length <= MOST_EACH && (
+          {each.length > 1 && each.length <= MAX_INSTANCES_OFFERED && " "}
+          {each.length > 1 && each.length <= MAX_INSTANCES_OFFERED && (
             <select
               aria-label={`Whose ${one.name}`}
               value={whom}
@@ -453,7 +453,7 @@ function History({
 }) {
   const [entries, setEntries] = useState<HistoryEntry[]>([]);
   const [note, setNote] = useState("");
-  const [most, setMost] = useState(MOST_ENTRIES);
+  const [most, setMost] = useState(HISTORY_PAGE_ENTRIES);
   const run = state.run!;
   // The journal is read again after each change, which it then has.
   const mark = JSON.stringify([run.steering, run.halt, state.view?.state, state.role]);
@@ -530,7 +530,7 @@ function History({
             </tbody>
           </table>
           {all.length > most && (
-            <button type="button" onClick={() => setMost(most + MOST_ENTRIES)}>
+            <button type="button" onClick={() => setMost(most + HISTORY_PAGE_ENTRIES)}>
               {all.length - most} more
             </button>
           )}
@@ -552,7 +552,7 @@ function standing(run: Run): string {
   return `The run stands still from model time ${inTime(halt.at)} on${ends}: ${who}.${notHeld(halt.unsteered)}`;
 }
 
-export function Steering({ state }: Shared) {
+export function Steering({ state }: PanelProps) {
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const [asking, setAsking] = useState(0);
   const run = state.run!;

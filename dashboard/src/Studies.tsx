@@ -1,10 +1,10 @@
 // The studies of a run: their progress, their answers as they come, and the evaluations that failed.
 
 import { useEffect, useState } from "preact/hooks";
-import type { Shared } from "./App";
+import type { PanelProps } from "./App";
 import { ask } from "./state";
 import type { AnswerEntry, StudyView } from "./wire";
-import { inCount, inSeconds } from "./words";
+import { inCount, inSeconds } from "./text";
 
 /** Interval between two questions, ms. While there is no study, it doubles up to the second one. */
 const STUDIES_INTERVAL_MS = 2000;
@@ -137,7 +137,7 @@ function Study({ study, isLive }: { study: StudyView; isLive: boolean }) {
   );
 }
 
-export function Studies({ state }: Shared) {
+export function Studies({ state }: PanelProps) {
   const [studies, setStudies] = useState<StudyView[]>([]);
   const live = state.isLive;
   useEffect(() => {

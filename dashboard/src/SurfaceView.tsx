@@ -5,15 +5,16 @@ import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import { type Camera, moved, placeOf, type Point, rotated, START, zoomed } from "./camera";
 import { type Colour, type Colours, type Mesh, Scene } from "./Scene";
 
-const DARK = matchMedia("(prefers-color-scheme: dark)");
+const DARK_SCHEME = matchMedia("(prefers-color-scheme: dark)");
 /** Turn by a drag from one side of the drawing to the other, and by an arrow key, radians. */
 const DRAG_TURN = Math.PI;
 const KEY_TURN = 0.15;
 const KEY_STEP = 0.1;
-const NEARER = 0.8;
+/** Factor of the distance to the grid by one press of the key or button. */
+const ZOOM_FACTOR = 0.8;
 const AXES = ["x", "y", "z"];
 
-const EMPTY: Mesh = { positions: new Float32Array(), triangles: new Uint32Array() };
+const EMPTY_MESH: Mesh = { positions: new Float32Array(), triangles: new Uint32Array() };
 
 /** A canvas with the mesh that it shows, for programs that look at the page. */
 type SurfaceCanvas = HTMLCanvasElement & { mesh?: Mesh };
@@ -104,8 +105,8 @@ function stepOf(event: KeyboardEvent): ((camera: Camera) => Camera) | undefined 
   const arrow = arrows[event.key];
   if (arrow && event.shiftKey) return (camera) => moved(camera, arrow[0] * KEY_STEP, arrow[1] * KEY_STEP);
   if (arrow) return (camera) => rotated(camera, -arrow[0] * KEY_TURN, arrow[1] * KEY_TURN);
-  if (event.key === "+" || event.key === "=") return (camera) => zoomed(camera, NEARER);
-  if (event.key === "-") return (camera) => zoomed(camera, 1 / NEARER);
+  if (event.key === "+" || event.key === "=") return (camera) => zoomed(camera, ZOOM_FACTOR);
+  if (event.key === "-") return (camera) => zoomed(camera, 1 / ZOOM_FACTOR);
   return event.key === "0" ? () => START : undefined;
 }
 
@@ -150,13 +151,13 @@ export function SurfaceView({ mesh, size, label }: Props) {
     };
     const sizes = new ResizeObserver(resize);
     sizes.observe(on);
-    DARK.addEventListener("change", again);
+    DARK_SCHEME.addEventListener("change", again);
     on.addEventListener("webglcontextlost", lost);
     on.addEventListener("webglcontextrestored", back);
     on.addEventListener("wheel", wheel, { passive: false });
     return () => {
       sizes.disconnect();
-      DARK.removeEventListener("change", again);
+      DARK_SCHEME.removeEventListener("change", again);
     };
   }, []);
   useEffect(() => {
@@ -200,10 +201,14 @@ export function SurfaceView({ mesh, size, label }: Props) {
           </span>
         ))}
         <div class="buttons" role="group" aria-label="Direction and zoom">
-          <button type="button" aria-label="Nearer" onClick={() => change((now) => zoomed(now, NEARER))}>
+          <button type="button" aria-label="Nearer" onClick={() => change((now) => zoomed(now, ZOOM_FACTOR))}>
             +
           </button>
-          <button type="button" aria-label="Farther" onClick={() => change((now) => zoomed(now, 1 / NEARER))}>
+          <button
+            type="button"
+            aria-label="Farther"
+            onClick={() => change((now) => zoomed(now, 1 / ZOOM_FACTOR))}
+          >
             −
           </button>
           <button type="button" onClick={() => change(() => START)}>
@@ -215,4 +220,4 @@ export function SurfaceView({ mesh, size, label }: Props) {
   );
 }
 
-export { EMPTY };
+export { EMPTY_MESH };

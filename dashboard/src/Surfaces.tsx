@@ -2,20 +2,20 @@
 // level. The run makes it where the data is; the page makes the triangles.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Shared } from "./App";
+import type { PanelProps } from "./App";
 import { fieldsOf, type GridPicture, nextPicture, type SurfaceQuery } from "./grid";
 import { isLost } from "./state";
-import { EMPTY, SurfaceView } from "./SurfaceView";
+import { EMPTY_MESH, SurfaceView } from "./SurfaceView";
 import type { GridRecord } from "./wire";
-import { count, inBytes, inSeconds, inTime } from "./words";
+import { count, inBytes, inSeconds, inTime } from "./text";
 
 /** Time to the next request after an answer without a picture, and while nobody sees the page, ms. */
-const AGAIN = 1000;
-const UNSEEN = 5000;
+const RETRY_INTERVAL_MS = 1000;
+const HIDDEN_PAUSE_MS = 5000;
 /** Time for which a level must stay unchanged before it is requested, ms. */
-const STILL = 250;
+const LEVEL_DELAY_MS = 250;
 /** Number of steps of the slider from the smallest to the largest number. */
-const STEPS = 500;
+const SLIDER_STEPS = 500;
 
 /** A number with as few digits as possible. */
 function brief(x: number): string {
@@ -75,14 +75,14 @@ function usePictures(query: SurfaceQuery | null): { picture: GridPicture | null;
           setWhy(answer.why ?? "");
           if (answer.over) return;
           if (answer.picture) setPicture(answer.picture);
-          else if (answer.why) await pause(AGAIN);
-          if (document.hidden) await pause(UNSEEN);
+          else if (answer.why) await pause(RETRY_INTERVAL_MS);
+          if (document.hidden) await pause(HIDDEN_PAUSE_MS);
         } catch (error) {
           if (stop.signal.aborted) return;
           setWhy(isLost(error) ? "The page's server does not answer." : String((error as Error).message));
           // Another server may answer at this address, with other numbers of pictures.
           has = 0;
-          await pause(AGAIN);
+          await pause(RETRY_INTERVAL_MS);
         }
       }
     }
@@ -112,13 +112,13 @@ function Level({ range, level, choose }: LevelProps) {
         <input
           type="range"
           min={0}
-          max={STEPS}
+          max={SLIDER_STEPS}
           step={1}
           disabled={!canSlide}
-          value={canSlide && isNumber ? ((number - low) / span) * STEPS : 0}
+          value={canSlide && isNumber ? ((number - low) / span) * SLIDER_STEPS : 0}
           aria-valuetext={level}
           onInput={(event) => {
-            const part = Number(event.currentTarget.value) / STEPS;
+            const part = Number(event.currentTarget.value) / SLIDER_STEPS;
             choose(String(Number((low + part * span).toPrecision(4))));
           }}
         />
@@ -144,7 +144,7 @@ function words(picture: GridPicture, { grid, field }: SurfaceQuery): string {
   return `${grid}.${field} = ${brief(picture.level)}${unit} at model time ${at}: ${triangles}`;
 }
 
-export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
+export function Surfaces({ state, grids }: PanelProps & { grids: GridRecord[] }) {
   const [chosenGrid, setGrid] = useState("");
   const [chosenField, setField] = useState("");
   /** The text of the level. */
@@ -171,7 +171,7 @@ export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
   useEffect(() => {
     const number = Number(level);
     if (level.trim() === "" || !Number.isFinite(number) || number === query?.level) return;
-    const timer = setTimeout(() => query && setQuery({ ...query, level: number }), STILL);
+    const timer = setTimeout(() => query && setQuery({ ...query, level: number }), LEVEL_DELAY_MS);
     return () => clearTimeout(timer);
   }, [level, query]);
   useEffect(() => {
@@ -225,7 +225,7 @@ export function Surfaces({ state, grids }: Shared & { grids: GridRecord[] }) {
       {grid.shape.length !== 3 && <p>{grid.component} has fewer than three axes, which a surface needs.</p>}
       {!field && <p class="quiet">{grid.component} has published no field yet.</p>}
       {grid.shape.length === 3 && field && (
-        <SurfaceView mesh={isShown ? picture.mesh : EMPTY} size={size(grid)} label={`${said}.`} />
+        <SurfaceView mesh={isShown ? picture.mesh : EMPTY_MESH} size={size(grid)} label={`${said}.`} />
       )}
       <p class="number" data-words>
         {isShown && (

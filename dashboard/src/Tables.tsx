@@ -3,17 +3,17 @@
 
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
-import type { Shared } from "./App";
+import type { PanelProps } from "./App";
 import { Sight } from "./Sight";
 import type { Conduit, Instance, State, Usage } from "./state";
 import { isWaiting } from "./waits";
-import { inBytes, inCount, inRate, inSeconds, inTime, withoutIndices } from "./words";
+import { inBytes, inCount, inRate, inSeconds, inTime, withoutIndices } from "./text";
 
 /** Maximum number of rows that are shown at a time. */
-const MOST = 100;
+const PAGE_ROWS = 100;
 
 /** States in which an instance has no process any more. */
-const OVER = ["not started", "done", "failed", "stopped"];
+const ENDED_STATES = ["not started", "done", "failed", "stopped"];
 
 /** A number that sorts instances by urgency: failed ones first, then those that wait longest. */
 function urgency(one: Instance): number {
@@ -97,8 +97,8 @@ const ConduitRow = memo(function ConduitRow({
   );
 });
 
-function Instances({ state, search, chosen, choose }: Shared) {
-  const [most, setMost] = useState(MOST);
+function Instances({ state, search, chosen, choose }: PanelProps) {
+  const [most, setMost] = useState(PAGE_ROWS);
   const component = withoutIndices(chosen);
   const found = state.instances
     .filter((one) => one.name.includes(search))
@@ -112,7 +112,7 @@ function Instances({ state, search, chosen, choose }: Shared) {
     isWaiting(one) || (one.state === "held" && one.waits_from) ? inSeconds((now - one.waits_from!) / 1000) : "";
   // An instance that has ended uses nothing.
   const usageOf = (one: Instance) =>
-    state.isLive && !OVER.includes(one.state) ? state.usage.get(one.name) : undefined;
+    state.isLive && !ENDED_STATES.includes(one.state) ? state.usage.get(one.name) : undefined;
   return (
     <>
       <div class="bar">
@@ -153,14 +153,14 @@ function Instances({ state, search, chosen, choose }: Shared) {
             ))}
           </tbody>
         </table>
-        <More left={found.length - most} show={() => setMost(most + MOST)} />
+        <More left={found.length - most} show={() => setMost(most + PAGE_ROWS)} />
       </div>
     </>
   );
 }
 
 function Conduits({ state }: { state: State }) {
-  const [most, setMost] = useState(MOST);
+  const [most, setMost] = useState(PAGE_ROWS);
   return (
     <>
       <h3 id="conduits-title">Conduits</h3>
@@ -192,7 +192,7 @@ function Conduits({ state }: { state: State }) {
             })}
           </tbody>
         </table>
-        <More left={state.conduits.length - most} show={() => setMost(most + MOST)} />
+        <More left={state.conduits.length - most} show={() => setMost(most + PAGE_ROWS)} />
       </div>
     </>
   );
@@ -207,7 +207,7 @@ function More({ left, show }: { left: number; show: () => void }) {
   );
 }
 
-export function Tables(shared: Shared) {
+export function Tables(shared: PanelProps) {
   const { state, search, chosen } = shared;
   return (
     <section id="tables" aria-labelledby="tables-title">

@@ -1,11 +1,11 @@
 // The activities of each instance, from the run's timeline. A cursor shows their shares at one moment.
 
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Shared } from "./App";
+import type { PanelProps } from "./App";
 import { point, useMoment } from "./cursor";
-import { Seen } from "./Sight";
+import { PanelVisibility } from "./Sight";
 import { ask, fetched } from "./state";
-import { inSeconds } from "./words";
+import { inSeconds } from "./text";
 
 interface Row {
   name: string;
@@ -14,7 +14,7 @@ interface Row {
   seconds: number[];
 }
 
-interface Told {
+interface TimelineAnswer {
   /** True if the server has not read the newest part of the timeline yet. */
   old?: boolean;
   kinds: string[];
@@ -25,11 +25,11 @@ interface Told {
 }
 
 const COLUMNS = 400;
-const HEIGHT = 18;
+const ROW_HEIGHT_PX = 18;
 /** Interval between two questions while the run goes on, ms. */
-const OFTEN = 2000;
+const POLL_INTERVAL_MS = 2000;
 /** Timeout for a long timeline, which takes the server some time to write, ms. */
-const TRACE_PATIENCE = 300_000;
+const TRACE_TIMEOUT_MS = 300_000;
 /** The names of the kinds' colours in the style sheet. */
 const INKS: Record<string, string> = {
   compute: "--computing",
@@ -39,23 +39,23 @@ const INKS: Record<string, string> = {
   held: "--held",
 };
 
-function draw(canvas: HTMLCanvasElement, told: Told) {
+function draw(canvas: HTMLCanvasElement, timeline: TimelineAnswer) {
   const style = getComputedStyle(canvas);
-  const inks = told.kinds.map((kind) => style.getPropertyValue(INKS[kind] ?? "--ink").trim());
+  const inks = timeline.kinds.map((kind) => style.getPropertyValue(INKS[kind] ?? "--ink").trim());
   const scale = window.devicePixelRatio || 1;
   const width = canvas.clientWidth;
   canvas.width = width * scale;
-  canvas.height = told.rows.length * HEIGHT * scale;
+  canvas.height = timeline.rows.length * ROW_HEIGHT_PX * scale;
   const pen = canvas.getContext("2d");
   if (!pen) return;
   pen.scale(scale, scale);
-  told.rows.forEach((row, y) => {
+  timeline.rows.forEach((row, y) => {
     const step = width / row.columns.length;
     row.columns.forEach((parts, x) => {
-      let from = y * HEIGHT + HEIGHT - 2;
+      let from = y * ROW_HEIGHT_PX + ROW_HEIGHT_PX - 2;
       parts.forEach((part, kind) => {
         if (part === 0) return;
-        const tall = part * (HEIGHT - 4);
+        const tall = part * (ROW_HEIGHT_PX - 4);
         pen.fillStyle = inks[kind]!;
         from -= tall;
         pen.fillRect(x * step, from, step + 0.5, tall);
@@ -65,13 +65,13 @@ function draw(canvas: HTMLCanvasElement, told: Told) {
 }
 
 /** The end of a name tells instances apart, so it is always shown. */
-const TAIL = 10;
+const TAIL_CHARS = 10;
 
 function Label({ name }: { name: string }) {
   return (
     <>
-      <span class="head">{name.slice(0, -TAIL)}</span>
-      <span>{name.slice(-TAIL)}</span>
+      <span class="head">{name.slice(0, -TAIL_CHARS)}</span>
+      <span>{name.slice(-TAIL_CHARS)}</span>
     </>
   );
 }
@@ -93,33 +93,36 @@ export function ticks(seconds: number, many = 5): number[] {
 
 /** Saves the timeline as a file that Perfetto and Chrome read. */
 async function saveTrace(name: string): Promise<void> {
-  const answer = await fetched("api/trace", undefined, undefined, TRACE_PATIENCE);
+  const answer = await fetched("api/trace", undefined, undefined, TRACE_TIMEOUT_MS);
   if (!answer.ok) throw new Error(((await answer.json()) as { why?: string }).why ?? answer.statusText);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await answer.blob());
   link.download = `${name}.trace.json`;
   link.click();
   // By then, the browser has begun to save the file.
-  setTimeout(() => URL.revokeObjectURL(link.href), TRACE_PATIENCE);
+  setTimeout(() => URL.revokeObjectURL(link.href), TRACE_TIMEOUT_MS);
 }
 
-export function Timeline({ state, search }: Shared) {
-  const [told, setTold] = useState<Told | null>(null);
+export function Timeline({ state, search }: PanelProps) {
+  const [timeline, setTimeline] = useState<TimelineAnswer | null>(null);
   const [note, setNote] = useState("");
   const moment = useMoment();
-  const length = told?.seconds || 1;
+  const length = timeline?.seconds || 1;
   // The timeline begins when instances are started, which may be long after the beginning of the run: s.
   const offset =
-    (told?.started && state.run && (Date.parse(told.started) - Date.parse(state.run.started)) / 1000) || 0;
+    (timeline?.started &&
+      state.run &&
+      (Date.parse(timeline.started) - Date.parse(state.run.started)) / 1000) ||
+    0;
   const cursor =
-    moment === null || !told?.rows
+    moment === null || !timeline?.rows
       ? null
       : Math.min(Math.max(Math.floor(((moment - offset) / length) * COLUMNS), 0), COLUMNS - 1);
   const setCursor = (column: number | null) =>
     point(column === null ? null : offset + ((column + 0.5) / COLUMNS) * length);
   const canvas = useRef<HTMLCanvasElement>(null);
   const live = state.isLive;
-  const seen = useContext(Seen);
+  const seen = useContext(PanelVisibility);
   useEffect(() => {
     let ended = false;
     let timer = 0;
@@ -127,14 +130,14 @@ export function Timeline({ state, search }: Shared) {
       const unseen = document.hidden;
       let old = false;
       if (!unseen) {
-        const answer = await ask<Told>(`api/timeline?columns=${COLUMNS}`).catch(
-          (error: Error) => ({ why: error.message }) as Told,
+        const answer = await ask<TimelineAnswer>(`api/timeline?columns=${COLUMNS}`).catch(
+          (error: Error) => ({ why: error.message }) as TimelineAnswer,
         );
-        if (!ended) setTold(answer);
+        if (!ended) setTimeline(answer);
         old = answer.old === true;
       }
       // After the run's end, the last part of the timeline is requested once the panel is visible.
-      if (!ended && (unseen || (live ? seen : old))) timer = window.setTimeout(look, OFTEN);
+      if (!ended && (unseen || (live ? seen : old))) timer = window.setTimeout(look, POLL_INTERVAL_MS);
     }
     void look();
     return () => {
@@ -143,8 +146,11 @@ export function Timeline({ state, search }: Shared) {
     };
   }, [live, seen]);
   const shown = useMemo(
-    () => (told?.rows ? { ...told, rows: told.rows.filter((row) => row.name.includes(search)) } : null),
-    [told, search],
+    () =>
+      timeline?.rows
+        ? { ...timeline, rows: timeline.rows.filter((row) => row.name.includes(search)) }
+        : null,
+    [timeline, search],
   );
   useEffect(() => {
     const draws = () => canvas.current && shown && draw(canvas.current, shown);
@@ -173,7 +179,7 @@ export function Timeline({ state, search }: Shared) {
     }
   }
   const isNarrow = innerWidth <= 600;
-  const at = cursor !== null && told ? ((cursor + 0.5) / COLUMNS) * told.seconds : null;
+  const at = cursor !== null && timeline ? ((cursor + 0.5) / COLUMNS) * timeline.seconds : null;
   function parts(row: Row): string {
     const all = row.seconds.reduce((sum, one) => sum + one, 0) || 1;
     const now = cursor === null ? row.seconds.map((one) => one / all) : (row.columns[cursor] ?? []);
@@ -190,7 +196,7 @@ export function Timeline({ state, search }: Shared) {
       <div class="bar">
         <h2 id="timeline-title">Timeline</h2>
         <ul class="legend" aria-label="Colours">
-          {(told?.kinds ?? []).map((kind) => (
+          {(timeline?.kinds ?? []).map((kind) => (
             <li key={kind}>
               <span class={`key ${kind}`} />
               {kind}
@@ -214,7 +220,7 @@ export function Timeline({ state, search }: Shared) {
         </button>
       </div>
       {note && <p class="bad">{note}</p>}
-      {told?.why && <p class="quiet">{told.why}</p>}
+      {timeline?.why && <p class="quiet">{timeline.why}</p>}
       {shown && shown.rows.length > 0 && (
         <div class="timeline">
           <ul class="names">
@@ -234,7 +240,11 @@ export function Timeline({ state, search }: Shared) {
             onPointerMove={pointAt}
             onPointerLeave={(event) => event.pointerType !== "touch" && setCursor(null)}
           >
-            <canvas ref={canvas} style={{ height: `${shown.rows.length * HEIGHT}px` }} aria-hidden="true" />
+            <canvas
+              ref={canvas}
+              style={{ height: `${shown.rows.length * ROW_HEIGHT_PX}px` }}
+              aria-hidden="true"
+            />
             {cursor !== null && <div class="cursor" style={{ left: `${((cursor + 0.5) / COLUMNS) * 100}%` }} />}
           </div>
           <ul class="parts" aria-label="Shares of the time">

@@ -3,23 +3,23 @@
 
 import { memo } from "preact/compat";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Shared } from "./App";
+import type { PanelProps } from "./App";
 import { MAPS, type MapName, rangeFor } from "./colours";
-import { Thinned } from "./course";
-import { Histogram, Picture, Series } from "./Drawn";
-import { next, range, type Shown, type Wanted } from "./tap";
-import { count, inCount, inTime, unitOfTime } from "./words";
+import { ThinnedSeries } from "./course";
+import { Histogram, Picture, Series } from "./Plots";
+import { next, range, type TapQuery, type TapValue } from "./tap";
+import { count, inCount, inTime, unitOfTime } from "./text";
 
 /** Maximum number of ports that are viewed at a time, and of names that are offered. */
-const MOST = 5;
-const MOST_NAMES = 500;
+const MAX_PORTS = 5;
+const MAX_PORT_NAMES = 500;
 /** Values a second. */
 const RATES = [1, 4, 20];
 /** Maximum number of values in the course of a number: from the first value on, thinned out. */
-const COURSE_MAX = 2000;
-const NONE = new Float64Array();
+const MAX_COURSE_ITEMS = 2000;
+const NO_ELEMENTS = new Float64Array();
 /** Interval between two tries to view a port that cannot be viewed yet, ms. */
-const AGAIN = 1000;
+const RETRY_INTERVAL_MS = 1000;
 
 /** The factor by which an array must be thinned out further, if it was too large for the page. */
 function thinner(shape: number[], thin: number): number {
@@ -28,9 +28,9 @@ function thinner(shape: number[], thin: number): number {
 }
 
 /** A port that is viewed. */
-interface Looked {
+interface PortView {
   id: number;
-  wanted: Wanted;
+  query: TapQuery;
 }
 
 /** The two numbers, if they are a range. */
@@ -42,7 +42,7 @@ function heldRange(held: [string, string] | null): [number, number] | null {
   return Number.isFinite(low) && Number.isFinite(high) && low < high ? [low, high] : null;
 }
 
-interface HeldProps {
+interface RangeProps {
   held: [string, string] | null;
   hold: (range: [string, string] | null) => void;
   /** The range of the value that is shown now. */
@@ -50,7 +50,7 @@ interface HeldProps {
 }
 
 /** Keeps the range of colours, so that consecutive pictures can be compared. */
-function Held({ held, hold, now }: HeldProps) {
+function ColourRange({ held, hold, now }: RangeProps) {
   return (
     <div class="held-range">
       <label>
@@ -87,39 +87,39 @@ function Held({ held, hold, now }: HeldProps) {
 }
 
 interface ValueProps {
-  looked: Looked;
+  view: PortView;
   map: MapName;
   /** The user wants another view of the port, or none. */
-  replace: (id: number, wanted: Wanted | null) => void;
+  replace: (id: number, query: TapQuery | null) => void;
 }
 
 /** Rendered when a value comes, not at each news of the run. */
-const Value = memo(function Value({ looked: { id, wanted }, map, replace }: ValueProps) {
-  const [shown, setShown] = useState<Shown | null>(null);
+const Value = memo(function Value({ view: { id, query }, map, replace }: ValueProps) {
+  const [shown, setShown] = useState<TapValue | null>(null);
   const [note, setNote] = useState("");
   const [point, setPoint] = useState("");
-  const course = useRef(new Thinned<[number, number]>(COURSE_MAX));
+  const course = useRef(new ThinnedSeries<[number, number]>(MAX_COURSE_ITEMS));
   /** The range of colours that is kept. While the user writes it, the text may be no range. */
   const [held, hold] = useState<[string, string] | null>(null);
-  const thin = (by: number) => replace(id, { ...wanted, thin: by });
+  const thin = (by: number) => replace(id, { ...query, thin: by });
   useEffect(() => {
     const stop = new AbortController();
     let has = 0;
-    course.current = new Thinned(COURSE_MAX);
+    course.current = new ThinnedSeries(MAX_COURSE_ITEMS);
     async function look() {
       while (!stop.signal.aborted) {
         try {
-          const came = await next(wanted, has, stop.signal);
+          const came = await next(query, has, stop.signal);
           if (stop.signal.aborted) return;
           has = came.head.frame;
           if (came.head.kind === "same") continue;
           setNote(came.head.why ?? "");
           if (came.head.kind === "none") {
             if (came.head.over) return;
-            await new Promise((done) => setTimeout(done, AGAIN));
+            await new Promise((done) => setTimeout(done, RETRY_INTERVAL_MS));
             continue;
           }
-          if (came.head.kind === "large" && came.head.shape) return thin(thinner(came.head.shape, wanted.thin));
+          if (came.head.kind === "large" && came.head.shape) return thin(thinner(came.head.shape, query.thin));
           if (came.head.kind === "number") {
             course.current.push([came.head.timestamp ?? NaN, came.elements[0] ?? NaN]);
           }
@@ -128,17 +128,17 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
         } catch (error) {
           if (stop.signal.aborted) return;
           setNote(String((error as Error).message));
-          await new Promise((done) => setTimeout(done, AGAIN));
+          await new Promise((done) => setTimeout(done, RETRY_INTERVAL_MS));
         }
       }
     }
     void look();
     return () => stop.abort();
-  }, [wanted]);
+  }, [query]);
   const head = shown?.head;
   // The cursor's place is gone with the drawing.
   useEffect(() => setPoint(""), [head?.kind, head?.shape?.length]);
-  const elements = shown?.elements ?? NONE;
+  const elements = shown?.elements ?? NO_ELEMENTS;
   const indices = useMemo(() => Float64Array.from(elements, (_, i) => i), [elements.length]);
   const [times, numbers] = useMemo(
     () => [course.current.items.map(([time]) => time), course.current.items.map(([, value]) => value)],
@@ -146,21 +146,21 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
   );
   const shape = head?.shape ?? [];
   const isPicture = head?.kind === "array" && elements.length > 1 && shape.length === 2;
-  const parts = [wanted.key, wanted.slice && `[${wanted.slice}]`, wanted.thin > 1 && `every ${wanted.thin}th`]
+  const parts = [query.key, query.slice && `[${query.slice}]`, query.thin > 1 && `every ${query.thin}th`]
     .filter(Boolean)
     .join(" ");
   return (
     <article
       class="value"
-      data-port={wanted.port}
+      data-port={query.port}
       data-message={head?.message ?? ""}
       data-time={head?.timestamp ?? ""}
     >
       <div class="bar">
         <h3>
-          {wanted.port} {parts && <span class="quiet">{parts}</span>}
+          {query.port} {parts && <span class="quiet">{parts}</span>}
         </h3>
-        <button type="button" aria-label={`Look at ${wanted.port} no more`} onClick={() => replace(id, null)}>
+        <button type="button" aria-label={`Look at ${query.port} no more`} onClick={() => replace(id, null)}>
           ✕
         </button>
       </div>
@@ -197,7 +197,7 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
             held={heldRange(held)}
             say={setPoint}
           />
-          <Held held={held} hold={hold} now={() => rangeFor(map, ...(range(elements) ?? [0, 1]))} />
+          <ColourRange held={held} hold={hold} now={() => rangeFor(map, ...(range(elements) ?? [0, 1]))} />
         </>
       )}
       {head?.kind === "array" && shape.length > 2 && elements.length > 1 && (
@@ -217,8 +217,8 @@ const Value = memo(function Value({ looked: { id, wanted }, map, replace }: Valu
   );
 });
 
-export function Values({ state, search }: Shared) {
-  const [all, setAll] = useState<Looked[]>([]);
+export function Values({ state, search }: PanelProps) {
+  const [all, setAll] = useState<PortView[]>([]);
   const last = useRef(0);
   const [port, setPort] = useState("");
   const [slot, setSlot] = useState("");
@@ -233,13 +233,13 @@ export function Values({ state, search }: Shared) {
   const add = (event: Event) => {
     event.preventDefault();
     const of = slot.trim() === "" ? port.trim() : `${port.trim()}[${slot.trim()}]`;
-    const wanted = { port: of, slice: slice.trim(), thin: 1, bars, key: key.trim(), every: 1000 / rate };
+    const query = { port: of, slice: slice.trim(), thin: 1, bars, key: key.trim(), every: 1000 / rate };
     last.current += 1;
-    if (wanted.port && all.length < MOST) setAll([...all, { id: last.current, wanted }]);
+    if (query.port && all.length < MAX_PORTS) setAll([...all, { id: last.current, query }]);
   };
   const replace = useCallback(
-    (id: number, wanted: Wanted | null) =>
-      setAll((now) => now.flatMap((one) => (one.id !== id ? [one] : wanted ? [{ id, wanted }] : []))),
+    (id: number, query: TapQuery | null) =>
+      setAll((now) => now.flatMap((one) => (one.id !== id ? [one] : query ? [{ id, query }] : []))),
     [],
   );
   return (
@@ -262,7 +262,7 @@ export function Values({ state, search }: Shared) {
           />
         </label>
         <datalist id="ports">
-          {names.slice(0, MOST_NAMES).map((name) => (
+          {names.slice(0, MAX_PORT_NAMES).map((name) => (
             <option key={name} value={name} />
           ))}
         </datalist>
@@ -316,13 +316,13 @@ export function Values({ state, search }: Shared) {
             ))}
           </select>
         </label>
-        <button type="submit" disabled={!port || all.length >= MOST || !state.isLive}>
+        <button type="submit" disabled={!port || all.length >= MAX_PORTS || !state.isLive}>
           Look
         </button>
       </form>
       <div class="values">
         {all.map((one) => (
-          <Value key={one.id} looked={one} map={map} replace={replace} />
+          <Value key={one.id} view={one} map={map} replace={replace} />
         ))}
       </div>
     </section>

@@ -4,7 +4,7 @@
  * A series from its beginning. When it is full, every second item is removed, and the distance between items
  * doubles. The last item is always kept.
  */
-export class Thinned<T> {
+export class ThinnedSeries<T> {
   items: T[] = [];
   private many = 0;
   private stride = 1;
@@ -33,9 +33,9 @@ export interface Sample {
 }
 
 /** The pace is measured over this time, and is unknown before the second time has passed, s. */
-const WINDOW = 30;
-const SPAN_MIN = 2;
-const CHANGES_MAX = 400;
+const PACE_WINDOW_S = 30;
+const MIN_PACE_SPAN_S = 2;
+const MAX_CHANGES = 400;
 
 /** The pace of a model time. Pauses do not count, so a paused run is not slow. */
 export class Pace {
@@ -47,7 +47,7 @@ export class Pace {
     // A new run of the model begins at its first time again.
     if (last && (time < last.time || at < last.at)) this.changes = [];
     if (!last || time !== last.time) this.changes.push({ at, time });
-    if (this.changes.length > CHANGES_MAX) this.changes.shift();
+    if (this.changes.length > MAX_CHANGES) this.changes.shift();
   }
 
   /** The time from `now` to the end, s; none if it is unknown. */
@@ -55,14 +55,14 @@ export class Pace {
     const all = this.changes;
     const last = all[all.length - 1];
     if (!last || all.length < 2 || end <= last.time) return null;
-    const recent = all.findIndex((one) => last.at - one.at <= WINDOW);
+    const recent = all.findIndex((one) => last.at - one.at <= PACE_WINDOW_S);
     const from = Math.min(recent, all.length - 2);
     const first = all[from]!;
     let gap = 0;
     for (let i = from + 1; i < all.length; i += 1) gap = Math.max(gap, all[i]!.at - all[i - 1]!.at);
     // A step that takes longer than earlier ones makes the pace slower.
     const until = Math.max(last.at, now - gap);
-    if (until - first.at < SPAN_MIN) return null;
+    if (until - first.at < MIN_PACE_SPAN_S) return null;
     const pace = (last.time - first.time) / (until - first.at);
     return Math.max((end - last.time) / pace - Math.max(now - until, 0), 0);
   }

@@ -2,7 +2,7 @@
 // before. The page asks again only after each answer, so it gets no news that are out of date.
 
 import type { ConduitRecord, InstanceNews, InstanceUsage, Role, RunNews, ViewNews } from "./wire";
-import { countIn } from "./words";
+import { countIn } from "./text";
 
 // The page's names for the types of the server's answers.
 export type {
@@ -24,7 +24,7 @@ export interface Rate {
   bytes: number;
 }
 
-interface News {
+interface StateUpdate {
   picture: number;
   /** The time of the news, by the clock of the run's machine: Unix time, ms. The state holds until then. */
   at?: number;
@@ -38,15 +38,15 @@ interface News {
 }
 
 /** Timeout for an answer, ms. The server answers a question for news within 20 s. */
-const PATIENCE = 30_000;
+const ANSWER_TIMEOUT_MS = 30_000;
 
 /** Minimum distance of two samples for a rate, ms. */
-const APART = 1000;
+const MIN_RATE_SPAN_MS = 1000;
 /**
  * Interval between two questions for news, and the same while the page is hidden or after the run's end, ms.
  */
-const OFTEN = 250;
-const UNSEEN = 5000;
+const POLL_INTERVAL_MS = 250;
+const HIDDEN_POLL_INTERVAL_MS = 5000;
 
 interface Sample {
   at: number;
@@ -93,7 +93,7 @@ export class State {
     return Date.now() + this.ahead;
   }
 
-  take(news: News): void {
+  take(news: StateUpdate): void {
     if (news.run && this.run && news.run.started !== this.run.started) {
       // After a new link, the server may serve another run, so the state of the old run is dropped.
       location.reload();
@@ -122,7 +122,7 @@ export class State {
       // There is one sample of each moment. If the clock was set back, earlier samples are useless.
       while (samples.length > 0 && samples[samples.length - 1]!.at >= at) samples.pop();
       samples.push({ at, messages, bytes });
-      while (samples.length > 2 && at - samples[1]!.at >= APART) samples.shift();
+      while (samples.length > 2 && at - samples[1]!.at >= MIN_RATE_SPAN_MS) samples.shift();
     });
   }
 
@@ -130,9 +130,10 @@ export class State {
   rate(conduit: number): Rate | null {
     const samples = this.samples[conduit] ?? [];
     const [first, last] = [samples[0], samples[samples.length - 1]];
-    if (this.view?.state !== "live" || !first || !last || last.at - first.at < APART / 2) return null;
+    if (this.view?.state !== "live" || !first || !last) return null;
+    if (last.at - first.at < MIN_RATE_SPAN_MS / 2) return null;
     // The server sends no news about a conduit without changes.
-    if (this.now() - last.at > 2 * APART) return { messages: 0, bytes: 0 };
+    if (this.now() - last.at > 2 * MIN_RATE_SPAN_MS) return { messages: 0, bytes: 0 };
     const seconds = (last.at - first.at) / 1000;
     return {
       messages: (last.messages - first.messages) / seconds,
@@ -150,7 +151,7 @@ export class State {
    */
   async follow(): Promise<never> {
     for (;;) {
-      let pause = document.hidden || this.view?.state === "over" ? UNSEEN : OFTEN;
+      let pause = document.hidden || this.view?.state === "over" ? HIDDEN_POLL_INTERVAL_MS : POLL_INTERVAL_MS;
       const word = ownWord();
       try {
         const answer = await fetched(`api/news?since=${this.picture}`);
@@ -158,7 +159,7 @@ export class State {
         if (word !== ownWord()) continue;
         this.shut = answer.status === 401;
         if (!answer.ok) throw new Error(((await answer.json()) as { why?: string }).why ?? answer.statusText);
-        this.take((await answer.json()) as News);
+        this.take((await answer.json()) as StateUpdate);
         this.unreached = "";
       } catch (error) {
         this.unreached = isLost(error)
@@ -208,7 +209,7 @@ export function fetched(
   address: string,
   stop?: AbortSignal,
   body?: unknown,
-  patience = PATIENCE,
+  patience = ANSWER_TIMEOUT_MS,
 ): Promise<Response> {
   const late = AbortSignal.timeout(patience);
   const signal = stop ? AbortSignal.any([stop, late]) : late;

@@ -1,7 +1,7 @@
 // Requests to steer the run, and checks of values before a request. The server checks everything again.
 
 import { ask, type Change, type Instance, type Steerable, type SteeringVerb } from "./state";
-import { inTime, some, withoutIndices } from "./words";
+import { inTime, some, withoutIndices } from "./text";
 
 /** A request to the server. */
 export interface Order {
@@ -12,7 +12,7 @@ export interface Order {
 }
 
 /** The answer when all instances have agreed. */
-export interface Agreed {
+export interface SteerAnswer {
   change?: number;
   at?: number | null;
   until?: number | null;
@@ -21,16 +21,16 @@ export interface Agreed {
 }
 
 /** Timeout of a request, ms. The instances have 10 s to agree, and 10 s more for each earlier change. */
-const PATIENCE = 90_000;
+const STEER_TIMEOUT_MS = 90_000;
 /** Maximum length of an assignment, bytes. */
-const LONGEST = 4096;
+const MAX_ASSIGNMENT_BYTES = 4096;
 
 /** Sends a request, and returns when it is agreed on. */
-export function send(order: Order): Promise<Agreed> {
-  return ask<Agreed>("api/steer", order, PATIENCE);
+export function send(order: Order): Promise<SteerAnswer> {
+  return ask<SteerAnswer>("api/steer", order, STEER_TIMEOUT_MS);
 }
 
-const WHOLE = /^[+-]?\d+$/;
+const INTEGER = /^[+-]?\d+$/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
 /** The numbers in a list, or in a list of lists; none if the text is neither. */
@@ -63,9 +63,10 @@ const EXAMPLES: Record<Steerable["type"], string> = {
 export function wrong(one: Steerable, text: string): string {
   const value = text.trim();
   const length = new TextEncoder().encode(`${one.name}=${value}`).length;
-  if (length > LONGEST) return `this is ${length} bytes long, where ${LONGEST} are the most`;
+  if (length > MAX_ASSIGNMENT_BYTES)
+    return `this is ${length} bytes long, where ${MAX_ASSIGNMENT_BYTES} are the most`;
   let numbers: number[] | null = [];
-  if (one.type === "int") numbers = WHOLE.test(value) ? [Number(value)] : null;
+  if (one.type === "int") numbers = INTEGER.test(value) ? [Number(value)] : null;
   else if (one.type === "float") numbers = NUMBER.test(value) ? [Number(value)] : null;
   else if (one.type === "bool") numbers = value === "true" || value === "false" ? [] : null;
   else if (one.type !== "str") numbers = listed(value, one.type);

@@ -3,7 +3,7 @@
 import { fetched } from "./state";
 
 /** The view of a port that is requested. */
-export interface Wanted {
+export interface TapQuery {
   port: string;
   slice: string;
   thin: number;
@@ -32,20 +32,21 @@ export interface Frame {
   over?: boolean;
 }
 
-export interface Shown {
+/** A value with the numbers of its array or histogram. */
+export interface TapValue {
   head: Frame;
   elements: Float64Array;
 }
 
 /** The next value after `has`. */
-export async function next(wanted: Wanted, has: number, stop: AbortSignal): Promise<Shown> {
+export async function next(query: TapQuery, has: number, stop: AbortSignal): Promise<TapValue> {
   const asked = new URLSearchParams({
-    port: wanted.port,
-    slice: wanted.slice,
-    thin: String(wanted.thin),
-    bars: String(wanted.bars),
-    key: wanted.key,
-    every: String(wanted.every),
+    port: query.port,
+    slice: query.slice,
+    thin: String(query.thin),
+    bars: String(query.bars),
+    key: query.key,
+    every: String(query.every),
     has: String(has),
   });
   const answer = await fetched(`api/tap?${asked}`, stop);

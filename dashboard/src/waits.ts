@@ -14,7 +14,7 @@ export interface Group {
 }
 
 /** Waits up to this length are normal, ms. */
-const SHORT = 1000;
+const MAX_NORMAL_WAIT_MS = 1000;
 
 export function isWaiting(one: Instance): boolean {
   return one.waits_from !== undefined && one.state.startsWith("waiting");
@@ -25,7 +25,7 @@ export function groups(instances: Instance[], now: number): Group[] {
   const byName = new Map(instances.map((one) => [one.name, one]));
   const found = new Map<string, Group>();
   for (const one of instances) {
-    if (!one || !isWaiting(one) || now - one.waits_from! < SHORT) continue;
+    if (!one || !isWaiting(one) || now - one.waits_from! < MAX_NORMAL_WAIT_MS) continue;
     const path: Instance[] = [one];
     const seen = new Set([one.name]);
     let root: Instance | null = null;

@@ -10,7 +10,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-STEADY, ASKED = "#222222", "#1f4e9c"
+STEADY, REQUESTS = "#222222", "#1f4e9c"
 
 
 def find_wall(directory):
@@ -41,12 +41,12 @@ def draw(directory, file):
     left.set(xlabel="place in the wall [cm]", ylabel="temperature [°C]", title="The wall heats up")
     left.legend(frameon=False)
 
-    middle.bar(hours[1:], wall["asked"], width=hours[1] - hours[0], color=ASKED)
+    middle.bar(hours[1:], wall["asked"], width=hours[1] - hours[0], color=REQUESTS)
     middle.set(xlabel="time [h]", ylabel="evaluations in a step", xlim=(0, 6),
                title=f"Asked of the pool: {wall['asked'].sum()}")
 
     known = wall["known"]
-    right.plot(known[:, 0], known[:, 1], "o", color=ASKED, markersize=4, label="micro model")
+    right.plot(known[:, 0], known[:, 1], "o", color=REQUESTS, markersize=4, label="micro model")
     right.plot(known[:, 0], np.sqrt(1 + (known[:, 0] - 20) / 100), ":", color=STEADY, label="by theory")
     right.set(xlabel="temperature [°C]", ylabel="conductivity [W/(m K)]", title="Known in the end")
     right.legend(frameon=False)

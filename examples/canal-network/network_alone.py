@@ -19,7 +19,7 @@ ORDERS = {"weir": "river", "north_gate": "upper", "south_gate": "upper", "sluice
           "polder_pump": "polder"}
 
 
-class Asks:
+class SettingReader:
     """The settings of an instance: its own setting of a name, or the setting of all instances."""
 
     def __init__(self, settings, name):
@@ -92,7 +92,7 @@ def sea_level(time, ask):
 def simulate(settings):
     """Returns levels and discharges of all reaches, as the collector has them: {"river.levels": [frame, cell],
     ...}."""
-    asks = lambda name: Asks(settings, name)
+    asks = lambda name: SettingReader(settings, name)
     run, weather, control, town = asks(""), asks("weather"), asks("controller"), asks("town")
     reaches = {name: Reach(asks(name)) for name in REACHES}
     gates = {name: Gate(asks(name)) for name in GATES}

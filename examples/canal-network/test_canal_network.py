@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from network_alone import GRAVITY, REACHES, Asks, Gate, Reach, read_settings, simulate
+from network_alone import GRAVITY, REACHES, Gate, Reach, SettingReader, read_settings, simulate
 
 HERE = Path(__file__).parent
 MODEL = HERE / "canal_network.ymmsl"
@@ -120,7 +120,7 @@ def test_the_collector_draws_a_picture_into_its_own_directory(whole):
 
 
 def test_a_steady_flow_has_the_slope_that_manning_s_formula_gives():
-    ask = Asks({"dt": 20.0, "dx": 250.0, "width": 30.0, "roughness": 0.025, "bed_above": -3.0,
+    ask = SettingReader({"dt": 20.0, "dx": 250.0, "width": 30.0, "roughness": 0.025, "bed_above": -3.0,
                 "bed_below": -4.0,
                 "level": 0.0, "cells": 40}, "")
     reach = Reach(ask)
@@ -135,7 +135,7 @@ def test_a_steady_flow_has_the_slope_that_manning_s_formula_gives():
 
 @pytest.mark.parametrize("above, below", [(1.0, 0.6), (0.2, 0.9)])
 def test_the_flow_under_a_gate_tends_to_torricelli_s(above, below):
-    ask = Asks({"dt": 20.0, "width": 10.0, "height": 3.0, "sill": -2.0, "coefficient": 0.6,
+    ask = SettingReader({"dt": 20.0, "width": 10.0, "height": 3.0, "sill": -2.0, "coefficient": 0.6,
                 "inertia_length": 250.0,
                 "one_way": False}, "")
     gate = Gate(ask)

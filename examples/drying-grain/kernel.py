@@ -3,13 +3,13 @@ equilibrium with the air. One kernel represents all kernels of a layer."""
 
 import numpy as np
 
-# Diffusivity of water in grain: D = FASTEST exp(-HINDRANCE / T), in m²/s, with T in K (an Arrhenius law).
-FASTEST, HINDRANCE = 1.5e-5, 4000.0
+# Diffusivity of water in grain: D = DIFFUSIVITY exp(-ACTIVATION / T), in m²/s, with T in K (an Arrhenius law).
+DIFFUSIVITY, ACTIVATION = 1.5e-5, 4000.0
 SHELLS = 60
 
 
 def diffusivity(temperature):
-    return FASTEST * np.exp(-HINDRANCE / temperature)
+    return DIFFUSIVITY * np.exp(-ACTIVATION / temperature)
 
 
 class Kernels:

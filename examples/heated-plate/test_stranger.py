@@ -26,7 +26,7 @@ while instance.reuse_instance():
         else:
             assert answer.data == value and type(answer.data) is type(value), (answer.data, value)
 """
-HEARD = """\
+OUTPUT = """\
 question at 0: nothing
 question at 1: true
 question at 2: -3
@@ -66,7 +66,7 @@ def test_as_a_micro_model_it_understands_and_gives_back_any_value(codes):  # noq
     assert done.returncode == 0, done.stdout
     first, rest = said(run, "stranger").split("\n", 1)
     assert first.startswith("this is stranger in the run ")
-    assert rest == HEARD
+    assert rest == OUTPUT
 
 
 @pytest.mark.parametrize("steps", [1, 3])

@@ -162,7 +162,7 @@ def says_last_words(run):
     until(lambda: output.exists() and "the last words" in output.read_text(), "micro has come that far")
 
 
-APART = ("--on", "1=macro", "--on", "2=micro")
+PLACES = ("--on", "1=macro", "--on", "2=micro")
 
 
 def test_reaction_diffusion_over_three_domains_gives_what_it_gives_on_one(ligament, spread, tmp_path):
@@ -191,7 +191,7 @@ def test_reaction_diffusion_over_three_domains_gives_what_it_gives_on_one(ligame
 
 
 def test_an_instance_that_fails_elsewhere_ends_the_run_with_its_reason_and_its_last_words(spread, pair):
-    run = spread(pair("os._exit(3)"), *APART)
+    run = spread(pair("os._exit(3)"), *PLACES)
     assert run.wait() == [1, 1, 1]
     text = run.text()
     assert "micro ended with exit status 3" in text and "the last words of micro" in text, text
@@ -202,7 +202,7 @@ def test_an_instance_that_fails_elsewhere_ends_the_run_with_its_reason_and_its_l
 
 
 def test_status_says_where_each_instance_is_and_stop_ends_all(spread, pair, ligament):
-    run = spread(pair(WAITS), *APART)
+    run = spread(pair(WAITS), *PLACES)
     says_last_words(run)
 
     def waits():
@@ -220,7 +220,7 @@ def test_status_says_where_each_instance_is_and_stop_ends_all(spread, pair, liga
 
 
 def test_ctrl_c_at_the_head_ends_all_domains(spread, pair):
-    run = spread(pair(WAITS), *APART)
+    run = spread(pair(WAITS), *PLACES)
     says_last_words(run)
     run.processes[0].send_signal(signal.SIGINT)
     assert run.wait() == [130, 130, 130]
@@ -229,7 +229,7 @@ def test_ctrl_c_at_the_head_ends_all_domains(spread, pair):
 
 @pytest.mark.parametrize("encryption", [(), ("--no-encryption",)], ids=["encrypted", "not encrypted"])
 def test_an_agent_that_is_killed_is_named_with_how_it_ended_long_before_patience_does(spread, pair, encryption):
-    run = spread(pair(WAITS), *APART, "--patience", "1h", *encryption)
+    run = spread(pair(WAITS), *PLACES, "--patience", "1h", *encryption)
     says_last_words(run)
     run.processes[2].kill()
     statuses = run.wait()
@@ -241,7 +241,7 @@ def test_an_agent_that_is_killed_is_named_with_how_it_ended_long_before_patience
 
 
 def test_an_agent_that_is_killed_before_all_have_come_is_not_waited_for(spread, pair):
-    run = spread(pair(WAITS), *APART, join=(1,))
+    run = spread(pair(WAITS), *PLACES, join=(1,))
     until(lambda: "domain 1 has joined" in run.text(), "it has joined")
     run.processes[1].kill()
     assert run.wait()[0] == 1
@@ -250,7 +250,7 @@ def test_an_agent_that_is_killed_before_all_have_come_is_not_waited_for(spread, 
 
 
 def test_when_the_head_is_killed_no_instance_is_left_anywhere(spread, pair):
-    run = spread(pair(WAITS), *APART, agent=("--patience", "20s"))
+    run = spread(pair(WAITS), *PLACES, agent=("--patience", "20s"))
     says_last_words(run)
     run.processes[0].kill()
     assert run.wait()[1:] == [1, 1]
@@ -258,7 +258,7 @@ def test_when_the_head_is_killed_no_instance_is_left_anywhere(spread, pair):
 
 
 def test_a_domain_that_never_comes_is_named_and_the_others_are_told(spread, pair):
-    run = spread(pair(WAITS), *APART, "--join-timeout", "8s", join=(1,))
+    run = spread(pair(WAITS), *PLACES, "--join-timeout", "8s", join=(1,))
     assert run.wait() == [1, 1]
     record = run.record()
     assert record["state"] == "failed" and "the agent of domain 2 has not joined" in record["reason"]
@@ -286,7 +286,7 @@ programs:
 
 
 def test_where_the_run_directory_is_not_to_be_seen_files_come_back(spread, pair, tmp_path):
-    run = spread(pair("pass"), *APART, agent=("--scratch", str(tmp_path / "scratch")))
+    run = spread(pair("pass"), *PLACES, agent=("--scratch", str(tmp_path / "scratch")))
     assert run.wait() == [0, 0, 0], run.text()
     assert (run.directory / "instances/macro/workdir/result").read_text() == "all came back"
     assert "the last words of micro" in (run.directory / "instances/micro/output.log").read_text()
@@ -296,7 +296,7 @@ def test_where_the_run_directory_is_not_to_be_seen_files_come_back(spread, pair,
 def test_a_file_that_cannot_come_back_is_named_and_kept_where_it_is(spread, pair, tmp_path):
     odd = r"odd-\xff"
     scratch = tmp_path / "scratch"
-    run = spread(pair(f'open(b"{odd}", "w").close()'), *APART, agent=("--scratch", str(scratch)))
+    run = spread(pair(f'open(b"{odd}", "w").close()'), *PLACES, agent=("--scratch", str(scratch)))
     assert run.wait() == [0, 0, 0], run.text()
     assert (run.directory / "instances/macro/workdir/result").read_text() == "all came back"
     assert "stays on its machine" in run.text() and "its name is not UTF-8" in run.text(), run.text()
@@ -351,7 +351,7 @@ def timeline_of(run):
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_clocks_that_are_hours_apart_matter_nowhere(spread, pair, clock):
     # time.sleep uses an absolute time, which libfaketime gets wrong.
-    run = spread(pair("__import__('select').select([], [], [], 1)"), *APART, before_agent=CLOCKS[clock])
+    run = spread(pair("__import__('select').select([], [], [], 1)"), *PLACES, before_agent=CLOCKS[clock])
     assert run.wait() == [0, 0, 0], run.text()
     record = run.record()
     lives, waits = timeline_of(run)
@@ -394,7 +394,7 @@ while instance.reuse_instance():
 open("result", "w").write("every house answered")
 """
 
-HOUSE = """
+HOUSE_PROGRAM = """
 class House(Submodel):
     def __init__(self, instance):
         pass
@@ -432,7 +432,7 @@ model:
     house.heat: town.heat
 implementations:
   town: {python_program("town", TOWN)}
-  house: {python_program("house", HOUSE.replace("FAILS", fails))}
+  house: {python_program("house", HOUSE_PROGRAM.replace("FAILS", fails))}
 ligament:
   light: [house]
 {ligament}""")
@@ -498,7 +498,7 @@ def writes_elsewhere(scratch):
 def test_agents_end_at_once_when_the_head_is_killed_and_name_the_files_that_nobody_fetches(spread, pair,
                                                                                            tmp_path):
     scratch = tmp_path / "scratch"
-    run = spread(pair(WAITS), *APART, agent=("--patience", "1h", "--scratch", str(scratch)))
+    run = spread(pair(WAITS), *PLACES, agent=("--patience", "1h", "--scratch", str(scratch)))
     home = writes_elsewhere(scratch)
     os.kill(run.processes[0].pid, signal.SIGKILL)
     assert run.wait() == [-9, 1, 1]
@@ -511,7 +511,7 @@ def test_agents_end_at_once_when_the_head_is_killed_and_name_the_files_that_nobo
 
 
 def test_agents_that_have_joined_end_at_once_when_the_head_is_killed_while_it_waits_for_others(spread, pair):
-    run = spread(pair(WAITS), *APART, join=[1], agent=("--patience", "1h"))
+    run = spread(pair(WAITS), *PLACES, join=[1], agent=("--patience", "1h"))
     until(lambda: "domain 1 has joined" in (run.directory / "manager.log").read_text(), "domain 1 has joined")
     os.kill(run.processes[0].pid, signal.SIGKILL)
     assert run.wait() == [-9, 1]
@@ -521,7 +521,7 @@ def test_agents_that_have_joined_end_at_once_when_the_head_is_killed_while_it_wa
 
 def test_an_agent_that_is_killed_does_not_take_the_name_of_its_files_with_it(spread, pair, tmp_path):
     scratch = tmp_path / "scratch"
-    run = spread(pair(WAITS), *APART, agent=("--scratch", str(scratch)))
+    run = spread(pair(WAITS), *PLACES, agent=("--scratch", str(scratch)))
     home = writes_elsewhere(scratch)
     os.kill(run.processes[2].pid, signal.SIGKILL)
     assert run.wait() == [1, 1, -9]
@@ -600,7 +600,7 @@ def test_nonsense_at_the_socket_of_an_agent_does_not_disturb_its_run(spread, pai
     go_on = tmp_path / "go-on"
     run = spread(pair(
         f"[None for _ in iter(lambda: __import__('time').sleep(0.01) or os.path.exists('{go_on}'), True)]"),
-                 *APART)
+                 *PLACES)
     says_last_words(run)
     held = [KNOCKS[kind](agent_socket(process)) for process in run.processes]
     go_on.touch()

@@ -27,7 +27,7 @@ def _load():
 
 fuzz = _load()
 
-OFTEN = ("micro", "agent", "cut")  # a code, an agent and a link, in every `make test`
+QUICK = ("micro", "agent", "cut")  # a code, an agent and a link, in every `make test`
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +36,7 @@ def program(tmp_path_factory, ligament):
 
 
 @pytest.mark.parametrize("way", [
-    way if way in OFTEN else pytest.param(way, marks=pytest.mark.slow) for way in large.KILLS + large.STOPS])
+    way if way in QUICK else pytest.param(way, marks=pytest.mark.slow) for way in large.KILLS + large.STOPS])
 def test_whatever_ends_or_cuts_a_run_amid_a_large_message_ends_or_cuts_nothing_else(way, program, ligament):
     if way == "cut" and not large.can_cut():
         pytest.skip("connections cannot be cut here: that needs root and `ss -K`")

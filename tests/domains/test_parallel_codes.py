@@ -2,7 +2,7 @@
 
 import pytest
 from test_domains import spread  # noqa: F401
-from whole import Restenosis
+from example_models import Restenosis
 
 PLACES = """ymmsl_version: v0.2
 ligament:

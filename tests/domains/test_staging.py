@@ -54,7 +54,7 @@ while instance.reuse_instance():
 
 # The files that an instance finds: names, texts, which can be executed and written, and if the program is
 # staged.
-FOUND = """
+FINDER = """
     found = {}
     for place, _, names in os.walk("."):
         for name in names:
@@ -176,7 +176,7 @@ def hidden(ligament, tmp_path):
             os.close(one.inside)
 
 
-APART = ("--on", "0=macro", "--on", "1=micro")
+PLACES = ("--on", "0=macro", "--on", "1=micro")
 STAGED = """  stage:
     micro: [mesh, data, restart]
     "micro[1]": {mesh: other/mesh, more/table: data/table}
@@ -190,7 +190,7 @@ EXPECTED = {
 @pytest.mark.parametrize("how", ["on one machine", "run directory in common", "scratch directory",
                                  pytest.param("nothing in common", marks=needs_mounts)])
 def test_an_instance_finds_the_same_files_wherever_it_runs(how, town, ligament, tmp_path, request):
-    model = town(FOUND, STAGED)
+    model = town(FINDER, STAGED)
     if how == "on one machine":
         directory = tmp_path / "run"
         told = subprocess.run([ligament, "run", str(model), "--run-dir", str(directory)], cwd=tmp_path,
@@ -198,10 +198,10 @@ def test_an_instance_finds_the_same_files_wherever_it_runs(how, town, ligament, 
         assert told.returncode == 0, told.stdout + told.stderr
     else:
         if how == "nothing in common":
-            spread = request.getfixturevalue("hidden")(model, *APART)
+            spread = request.getfixturevalue("hidden")(model, *PLACES)
         else:
             agent = ("--scratch", str(tmp_path / "scratch")) if how == "scratch directory" else ()
-            spread = Spread(ligament, tmp_path / "run", model, *APART, domains=1, agent=agent)
+            spread = Spread(ligament, tmp_path / "run", model, *PLACES, domains=1, agent=agent)
             request.addfinalizer(spread.end)
         assert spread.wait() == [0, 0], spread.text() + spread.text(1)
         directory = spread.directory
@@ -235,7 +235,7 @@ def test_the_program_itself_can_be_staged(hidden, town):
         return "{executable: bin/micro}"
 
     model = town("    said = beside.what", "  stage:\n    micro: [bin/micro, bin/beside.py]\n", micro=staged)
-    run = hidden(model, *APART)
+    run = hidden(model, *PLACES)
     assert run.wait() == [0, 0], run.text() + run.text(1)
     assert (run.directory / "instances/macro/workdir/said-0").read_text() == "a module beside it"
 
@@ -259,7 +259,7 @@ def test_a_large_input_arrives_as_it_is_for_each_of_several_domains(town, ligame
 def test_no_room_for_an_input_ends_the_run_before_anything_starts_and_says_where(hidden, town):
     model = town("    said = 'x'", "  stage:\n    micro: large\n")
     (model.parent / "large").write_bytes(bytes(9 * MIB))
-    run = hidden(model, *APART, agent_disk=4 * MIB)
+    run = hidden(model, *PLACES, agent_disk=4 * MIB)
     assert run.wait() == [1, 1], run.text() + run.text(1)
     record = run.record()
     assert record["state"] == "failed"
@@ -277,7 +277,7 @@ def test_a_disk_that_is_full_in_the_midst_of_inputs_ends_the_run_and_leaves_noth
     (model.parent / "many").mkdir()
     for number in range(1500):  # each takes a page
         (model.parent / "many" / f"file-{number}").write_text("x")
-    run = hidden(model, *APART, agent_disk=4 * MIB)
+    run = hidden(model, *PLACES, agent_disk=4 * MIB)
     assert run.wait() == [1, 1], run.text() + run.text(1)
     assert re.search(r"inputs/many/file-\d+ on the disk of .*: 1 B are needed, and 0 B are free",
                      run.text()), run.text()
@@ -288,7 +288,7 @@ def test_a_disk_that_is_full_in_the_midst_of_inputs_ends_the_run_and_leaves_noth
 def test_no_room_in_the_run_directory_for_an_input_says_so(hidden, town):
     model = town("    said = 'x'", "  stage:\n    micro: large\n")
     (model.parent / "large").write_bytes(bytes(9 * MIB))
-    run = hidden(model, *APART, head_disk=4 * MIB)
+    run = hidden(model, *PLACES, head_disk=4 * MIB)
     assert run.wait() == [1, 1], run.text() + run.text(1)
     assert "inputs/large on the disk of " in run.text() and "9.0 MiB are needed" in run.text(), run.text()
 
@@ -297,7 +297,7 @@ def test_no_room_in_the_run_directory_for_an_input_says_so(hidden, town):
 def test_what_has_no_room_in_the_run_directory_stays_where_it_is_and_the_run_says_so(hidden, town):
     left = "    open('large', 'wb').write(b'7' * (9 << 20)) if message.data else None\n" \
            "    open('small', 'w').write('small')\n    said = 'x'"
-    run = hidden(town(left, "  timeline: 0\n"), *APART, head_disk=6 * MIB)
+    run = hidden(town(left, "  timeline: 0\n"), *PLACES, head_disk=6 * MIB)
     assert run.wait() == [1, 1], run.text() + run.text(1)
     place = f"/proc/self/fd/{run.inside}"
     record = json.loads(Path(f"{place}/run.json").read_text())
@@ -346,7 +346,7 @@ def live(request, ligament, town, tmp_path):
     said = "x"
 """
     agent = ("--scratch", str(tmp_path / "scratch")) if request.param == "scratch directory" else ()
-    run = Spread(ligament, tmp_path / "run", town(what, "  timeline: 0\n"), *APART, domains=1, agent=agent)
+    run = Spread(ligament, tmp_path / "run", town(what, "  timeline: 0\n"), *PLACES, domains=1, agent=agent)
     request.addfinalizer(run.end)
     live = Live(ligament, run, gate, tmp_path)
     peek = [ligament, "peek", str(run.directory), "micro[1]", "deep/etc"]

@@ -13,10 +13,10 @@ from test_domains import LIMIT, ROOT, spread, until  # noqa: F401
 
 sys.path += [str(ROOT / "tests/live"), str(ROOT / "tests/grid")]
 import pictures  # noqa: E402
-from taps import FIELD, LIGHT, PAIR, SHOWN, TAKER  # noqa: E402
+from taps import FIELD, LIGHT, MODEL, PAIR, TAKER  # noqa: E402
 
 
-class Shown:
+class TappedRun:
     """A run whose ports are looked at: its instances are in domain 1."""
 
     def __init__(self, ligament, run, path):
@@ -62,7 +62,7 @@ def begun(ligament, spread, python_program, tmp_path):  # noqa: F811
         words = [word for place in places for word in ("--on", place)]
         run = spread(file, *words, domains=1)
         until(lambda: run.record().get("agent"), "the run is under way")
-        return Shown(ligament, run, tmp_path)
+        return TappedRun(ligament, run, tmp_path)
 
     yield begin
     (tmp_path / "go").touch()
@@ -70,7 +70,7 @@ def begun(ligament, spread, python_program, tmp_path):  # noqa: F811
 
 @pytest.fixture
 def shown(begun):
-    return begun(SHOWN, "1=field", "0=taker")
+    return begun(MODEL, "1=field", "0=taker")
 
 
 def array(value):
@@ -199,7 +199,7 @@ def test_a_picture_of_a_grid_over_two_domains_is_of_one_time(ligament, spread, p
                                           more="wait: auto"))
     run = spread(file, "--on", "1=wave[1][0][0]", "--on", "1=wave[1][1][0]", domains=1)
     until(lambda: run.record().get("agent"), "the run is under way")
-    shown = Shown(ligament, run, tmp_path)
+    shown = TappedRun(ligament, run, tmp_path)
     viewer = shown.begin("wave.u")
     distance = pictures.distance(shape)
     for _ in range(20):

@@ -25,7 +25,7 @@ while instance.reuse_instance():
     data = {"text": "a", "number": 1000, "array": np.zeros(2)} if instance.index == [1] else 2.0
     instance.send("out", Message(0.0, data=data))
 """)
-    done = run(MODEL.format(teller=teller, asker=compile_cpp(HERE / "asks.cpp")))
+    done = run(MODEL.format(teller=teller, asker=compile_cpp(HERE / "missing_keys.cpp")))
     assert done.status == 0, done.text
     said = (done.directory / "instances/asker/output.log").read_text().splitlines()
     said = [line.split(" (ligament explain")[0] for line in said]

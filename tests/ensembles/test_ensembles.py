@@ -216,7 +216,7 @@ CRASHES = {"sampler": "grid", "parameters": "rate = 0.0 .. 1.0", "grid": [11], "
 OTHERS = [n for n in range(11) if n not in (4, 7)]
 # The time limit of an evaluation (s) in a study with one that takes longer. A slow machine alone does not reach
 # it.
-LATE = 4.0
+LIMIT_S = 4.0
 
 
 def failures_of(study):
@@ -347,9 +347,9 @@ def test_short_evaluations_that_were_given_to_one_that_is_killed_are_made_by_oth
 
 
 def test_a_run_ends_without_an_instance_that_hangs_and_may_fail(make):
-    study = make("time.sleep(3600) if evaluation == 2 else None", leave_out=True, time_limit=LATE, **CRASHES)
+    study = make("time.sleep(3600) if evaluation == 2 else None", leave_out=True, time_limit=LIMIT_S, **CRASHES)
     assert study.status == 0, study.text
-    assert failures_of(study) == {2: f"it takes longer than {LATE:g} s"}
+    assert failures_of(study) == {2: f"it takes longer than {LIMIT_S:g} s"}
     assert ("does not come back from evaluation 2 (rate = "
             "0.2") in study.text and "it is left behind" in study.text
     assert "the run ends without member[" in study.text
@@ -373,7 +373,7 @@ def test_a_pool_of_coupled_models_loses_the_one_whose_micro_model_is_killed(liga
 
 def test_an_instance_that_hangs_is_told_and_what_the_others_answered_is_written(make):
     study = make("time.sleep(3600) if evaluation == 2 else None",
-                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[11], time_limit=LATE, leave_out=True)
+                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[11], time_limit=LIMIT_S, leave_out=True)
     assert study.status == 1
     assert "does not come back from evaluation 2 (rate = 0.2" in study.record["reason"]
     assert len(study.rows("results.csv")) == 11
@@ -383,7 +383,7 @@ def test_an_instance_that_hangs_is_told_and_what_the_others_answered_is_written(
 
 def test_a_study_of_which_no_instance_comes_back_fails_and_keeps_what_it_has(make):
     study = make("time.sleep(3600) if evaluation >= 2 else None", members=2,
-                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[11], time_limit=LATE, leave_out=True)
+                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[11], time_limit=LIMIT_S, leave_out=True)
     assert study.status == 1
     assert "no instance comes back from its evaluation" in study.record["reason"]
     done = [row["evaluation"] for row in study.rows("results.csv") if not row["failure"]]
@@ -391,11 +391,11 @@ def test_a_study_of_which_no_instance_comes_back_fails_and_keeps_what_it_has(mak
 
 
 def test_an_instance_that_is_late_is_used_again_when_it_comes_back(make):
-    study = make(f"time.sleep({1.4 * LATE}) if evaluation == 2 else time.sleep(0.15)",
-                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[41], time_limit=LATE, leave_out=True)
+    study = make(f"time.sleep({1.4 * LIMIT_S}) if evaluation == 2 else time.sleep(0.15)",
+                 sampler="grid", parameters="rate = 0.0 .. 1.0", grid=[41], time_limit=LIMIT_S, leave_out=True)
     assert study.status == 0, study.text
     failures = {int(row["evaluation"]): row["failure"] for row in study.rows("results.csv") if row["failure"]}
-    assert failures == {2: f"it takes longer than {LATE:g} s"}
+    assert failures == {2: f"it takes longer than {LIMIT_S:g} s"}
 
 
 def test_an_instance_that_answers_twice_ends_the_run(make):

@@ -26,7 +26,7 @@ while instance.reuse_instance():
         instance.send("field", Message(float(step), data=np.full(200_000, float(step))))
     print("all are sent")
 """
-# While it lives, it checks the message that it received, and reports a change.
+# The component checks the message that it received as long as it lives, and reports a change.
 MICRO = """
 import time
 from ligament import Instance, Operator

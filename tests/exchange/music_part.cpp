@@ -13,7 +13,7 @@ namespace {
 constexpr int IDS = 1000;
 
 // The events that have come on a port since the last look. MUSIC calls this within a tick.
-struct Came : MUSIC::EventHandlerGlobalIndex {
+struct ArrivedEvents : MUSIC::EventHandlerGlobalIndex {
     std::string port;
     struct Event {
         double time;
@@ -23,9 +23,9 @@ struct Came : MUSIC::EventHandlerGlobalIndex {
     void operator()(double time, MUSIC::GlobalIndex id) override { events.push_back({time, id % IDS}); }
 };
 
-void show(std::FILE *file, std::deque<Came> &ports, int tick) {
-    for (Came &came : ports) {
-        for (const Came::Event &event : came.events)
+void show(std::FILE *file, std::deque<ArrivedEvents> &ports, int tick) {
+    for (ArrivedEvents &came : ports) {
+        for (const ArrivedEvents::Event &event : came.events)
             std::fprintf(file, "0 %s %d %a %d\n", came.port.c_str(), tick, event.time, event.id);
         came.events.clear();
     }
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     int rank;
     MPI_Comm_rank(communicator, &rank);
     std::vector<MUSIC::EventOutputPort *> sends;
-    std::deque<Came> receives;
+    std::deque<ArrivedEvents> receives;
     for (int i = 4; i + 4 < argc; i += 5) {
         const std::string name = argv[i + 1];
         const int senders = std::atoi(argv[i + 2]), buffered = std::atoi(argv[i + 4]);

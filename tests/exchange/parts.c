@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WHOLE = 40, STEPS = 4 };
+enum { LENGTH = 40, STEPS = 4 };
 
 int main(int argc, char **argv) {
     const bool sends = argc > 1 && strcmp(argv[1], "send") == 0;
@@ -16,8 +16,8 @@ int main(int argc, char **argv) {
     lig_error error = {""};
     lig_instance *instance;
     bool again;
-    double part[WHOLE];
-    int64_t list[WHOLE];
+    double part[LENGTH];
+    int64_t list[LENGTH];
     size_t count = 0;
 #ifdef WITH_MPI
     MPI_Init(&argc, &argv);
@@ -26,11 +26,11 @@ int main(int argc, char **argv) {
     const size_t rank = lig_instance_rank(instance), ranks = lig_instance_ranks(instance);
     if (lig_reuse_instance(instance, &again, &error) != LIG_OK) goto failed;
     if (sends) {
-        const size_t first = WHOLE * rank / ranks, last = WHOLE * (rank + 1) / ranks;
+        const size_t first = LENGTH * rank / ranks, last = LENGTH * (rank + 1) / ranks;
         if (lig_map_range(instance, "part", first, last, &error) != LIG_OK) goto failed;
         for (size_t i = first; i < last; ++i) list[count++] = (int64_t)i;
     } else {
-        for (size_t i = rank; i < WHOLE; i += ranks) list[count++] = (int64_t)i;
+        for (size_t i = rank; i < LENGTH; i += ranks) list[count++] = (int64_t)i;
         if (lig_map_list(instance, "part", list, count, &error) != LIG_OK) goto failed;
     }
     const lig_array array = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {count}, .data = part};

@@ -25,7 +25,7 @@ ligament:
   exchange: {{ocean.flux -> ice.flux: {{array: {shape}}}}}
 {more}"""
 
-DRAWN = f"""
+DRAWN_MODEL = f"""
 import sys
 sys.path.insert(0, {str(HERE)!r})
 import numpy as np
@@ -73,7 +73,7 @@ print("received", received)
 
 
 def drawn_model(python_program, seed, senders, receivers, more=""):
-    head = DRAWN.format(senders=senders, receivers=receivers)
+    head = DRAWN_MODEL.format(senders=senders, receivers=receivers)
     shape = next(parts.rounds(seed, senders, receivers))
     return MODEL.format(sends="o_i", receives="s", ocean=python_program("ocean", head + OCEAN),
                         ice=python_program("ice", head + ICE), seed=seed, senders=senders, receivers=receivers,

@@ -58,14 +58,14 @@ ligament:
   filters: {{left.out -> right.in: [{{multiply: 10}}]}}
 """
 
-LEFT = """
+SENDER_PROGRAM = """
 instance = Instance({Operator.O_I: ["out"]})
 while instance.reuse_instance():
     for step in range(5):
         instance.send("out", Message(float(step), data=float(instance.rank + step)))
 """
 
-RIGHT = """
+RECEIVER_PROGRAM = """
 instance = Instance({Operator.S: ["in[]"]})
 while instance.reuse_instance():
     for step in range(5):
@@ -76,7 +76,7 @@ print("right")
 
 
 def test_between_ranks_the_receiver_has_a_slot_for_each_rank_of_the_sender(run, python_program):
-    left, right = python_program("left", LEFT), python_program("right", RIGHT)
+    left, right = python_program("left", SENDER_PROGRAM), python_program("right", RECEIVER_PROGRAM)
     done = run(ALL_TO_ALL.format(left=left, right=right))
     assert done.status == 0, done.text
     for rank in range(2):

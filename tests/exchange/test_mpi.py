@@ -9,7 +9,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-BUILT = ROOT / "target/release"
+RELEASE = ROOT / "target/release"
 
 MODEL = """ymmsl_version: v0.2
 models:
@@ -42,8 +42,8 @@ def program(tmp_path_factory):
         if family not in made:
             made[family] = folder / family.replace(" ", "")
             subprocess.run([*FAMILIES[family][0], "-std=c11", "-Wall", "-Wextra", "-O1", HERE / "parts.c", "-o",
-                            made[family], f"-I{ROOT}/crates/capi/include", f"-L{BUILT}", "-lligament",
-                            f"-Wl,-rpath,{BUILT}"], check=True)
+                            made[family], f"-I{ROOT}/crates/capi/include", f"-L{RELEASE}", "-lligament",
+                            f"-Wl,-rpath,{RELEASE}"], check=True)
         return made[family]
 
     return program

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 
-TOLD = os.environ
+ENVIRONMENT = os.environ
 
 
 def say(words):
@@ -14,17 +14,17 @@ def say(words):
 
 
 def mark():
-    fresh = f"{TOLD['FAULT_MARK']}.{os.getpid()}"
+    fresh = f"{ENVIRONMENT['FAULT_MARK']}.{os.getpid()}"
     try:
         with open(fresh, "w") as file:
             file.write(str(os.getpid()))
-        os.rename(fresh, TOLD["FAULT_MARK"])
+        os.rename(fresh, ENVIRONMENT["FAULT_MARK"])
     except OSError:
         pass
 
 
 def may_go():
-    return os.path.exists(TOLD["FAULT_GO"])
+    return os.path.exists(ENVIRONMENT["FAULT_GO"])
 
 
 def wait_for_go():
@@ -34,12 +34,12 @@ def wait_for_go():
 
 def is_over(step):
     """Returns true if the dialogue is long enough: after this number of steps, or when the test says so."""
-    return may_go() if TOLD["FAULT_STEPS"] == "go" else step >= int(TOLD["FAULT_STEPS"])
+    return may_go() if ENVIRONMENT["FAULT_STEPS"] == "go" else step >= int(ENVIRONMENT["FAULT_STEPS"])
 
 
 def take_all_memory():
-    if TOLD["FAULT_DETAIL"] == "group":
-        with open(TOLD["FAULT_GROUP"], "w") as group:
+    if ENVIRONMENT["FAULT_DETAIL"] == "group":
+        with open(ENVIRONMENT["FAULT_GROUP"], "w") as group:
             group.write(str(os.getpid()))
     else:
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
@@ -49,7 +49,7 @@ def take_all_memory():
 
 
 def fill_the_disk():
-    if TOLD["FAULT_DETAIL"] == "size":
+    if ENVIRONMENT["FAULT_DETAIL"] == "size":
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
     with open("result.bin", "wb", buffering=0) as file:
         while True:
@@ -58,13 +58,13 @@ def fill_the_disk():
 
 def misfortune():
     mark()
-    fault, detail = TOLD["FAULT"], TOLD["FAULT_DETAIL"]
+    fault, detail = ENVIRONMENT["FAULT"], ENVIRONMENT["FAULT_DETAIL"]
     if fault == "kill":
         if detail == "itself":
             os.kill(os.getpid(), signal.SIGKILL)
-        while TOLD["FAULT_WHO"] == "child":
+        while ENVIRONMENT["FAULT_WHO"] == "child":
             signal.pause()
-        if TOLD["FAULT_HOLD"] == "go":
+        if ENVIRONMENT["FAULT_HOLD"] == "go":
             wait_for_go()
     elif fault == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
@@ -94,25 +94,25 @@ def misfortune():
 
 def at(moment, step=None):
     """The code has come to a moment."""
-    if TOLD.get("FAULT_MOMENT") != moment or step is not None and step != int(TOLD["FAULT_STEP"]):
+    if ENVIRONMENT.get("FAULT_MOMENT") != moment or step is not None and step != int(ENVIRONMENT["FAULT_STEP"]):
         return
     say("last words")
-    who = TOLD["FAULT_WHO"]
+    who = ENVIRONMENT["FAULT_WHO"]
     if who == "manager":
         mark()
-        if TOLD["FAULT"] == "memory":
+        if ENVIRONMENT["FAULT"] == "memory":
             take_all_memory()
-        if TOLD["FAULT_DETAIL"] != "running":
+        if ENVIRONMENT["FAULT_DETAIL"] != "running":
             wait_for_go()
     elif who == "child":
         if os.fork() == 0:
-            if TOLD["FAULT_SESSION"] == "own":
+            if ENVIRONMENT["FAULT_SESSION"] == "own":
                 os.setsid()
             misfortune()
             os._exit(0)
-        if TOLD["FAULT_HOLD"] == "go":
+        if ENVIRONMENT["FAULT_HOLD"] == "go":
             wait_for_go()
-        elif TOLD["FAULT_HOLD"] == "child":
+        elif ENVIRONMENT["FAULT_HOLD"] == "child":
             os.wait()
     else:
         misfortune()
@@ -128,8 +128,8 @@ def main(role):
         instance = Instance({Operator.O_I: ["out"], Operator.S: ["in"]})
     else:
         instance = Instance({Operator.F_INIT: ["in"], Operator.O_F: ["out"]})
-    signed = TOLD.get("FAULT_SIGNED") != "no"
-    data = numpy.zeros(int(TOLD["FAULT_SIZE"]))
+    signed = ENVIRONMENT.get("FAULT_SIGNED") != "no"
+    data = numpy.zeros(int(ENVIRONMENT["FAULT_SIZE"]))
     step = 0
 
     def send():

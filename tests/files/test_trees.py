@@ -9,7 +9,7 @@ import numpy
 import pytest
 from conftest import about, until
 from trees import bytes_of, grow, is_written
-from whole import CanalNetwork
+from example_models import CanalNetwork
 
 MB = 1 << 20
 

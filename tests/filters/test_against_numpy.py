@@ -6,7 +6,7 @@ import os
 from itertools import product
 
 import numpy as np
-from drawn import SEED, Model, agree, narrow, series, wide
+from random_messages import SEED, Model, agree, narrow, series, wide
 
 SERIES = int(os.environ.get("LIGAMENT_SERIES", "24"))  # `make test-all` has more
 

@@ -78,7 +78,7 @@ def array(kind, shape, values):
 
 
 # Filters, messages (as Python writes them), and the expected output.
-KNOWN = {
+FILTER_CASES = {
     "every": ("[{every: 2}]", ["1.0", "2.0", "3.0"], [[0, 2, 1], [2, None, 3]]),
     "block_until": ("[{block_until: 1}]", ["1.0", "2.0"], [[1, None, 2]]),
     "block_after": ("[{block_after: 0}]", ["1.0", "2.0"], [[0, None, 1]]),
@@ -120,9 +120,9 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("end", ["receiver", "sender"])
-@pytest.mark.parametrize("what", KNOWN)
+@pytest.mark.parametrize("what", FILTER_CASES)
 def test_each_filter_makes_of_known_messages_what_it_should(pass_through, what, end):
-    filters, values, expected = KNOWN[what]
+    filters, values, expected = FILTER_CASES[what]
     if end == "sender" and "at: sender" not in filters and "compress" not in filters:
         # If the last filter runs at the sender, the others do, too.
         filters = filters.replace("[discard]", "[{discard: , at: sender}]").replace("dechunk]",

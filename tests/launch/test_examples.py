@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import call
-from whole import CanalNetwork, ReactionDiffusion
+from example_models import CanalNetwork, ReactionDiffusion
 
 EXAMPLES = pytest.mark.parametrize("kind", [ReactionDiffusion, CanalNetwork], ids=lambda kind: kind.name)
 

@@ -58,7 +58,7 @@ models:
       wall.end: end
 """
 
-HOUSE = """ymmsl_version: v0.2
+HOUSE_MODEL = """ymmsl_version: v0.2
 imports:
 - from rooms.room import implementation room
 - from codes.programs import implementation table
@@ -114,7 +114,7 @@ class Library:
     def __init__(self, path):
         self.path, self.house = path, path / "models/house.ymmsl"
         home, site = path / "home", path / "site"
-        for name, text in [("house", HOUSE), ("rooms/room", ROOM), ("codes/programs", PROGRAMS)]:
+        for name, text in [("house", HOUSE_MODEL), ("rooms/room", ROOM), ("codes/programs", PROGRAMS)]:
             file = path / f"models/{name}.ymmsl"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)

@@ -112,11 +112,11 @@ WAYS = {
     "srun, MPICH": ("srunmpi", "mpich", "srun", "pmi2", ""),
 }
 # One for each MPI, and one for each launcher, in every `make test`.
-OFTEN = ("openmpi", "srun, MPICH")
+QUICK_LAUNCHES = ("openmpi", "srun, MPICH")
 
 
 @pytest.fixture(scope="session", params=[
-    name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in WAYS])
+    name if name in QUICK_LAUNCHES else pytest.param(name, marks=pytest.mark.slow) for name in WAYS])
 def way(request, tmp_path_factory):
     model, family, launcher, plugin, more = WAYS[request.param]
     folder = tmp_path_factory.mktemp("spread")

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 1024 };
+enum { MAX_VALUES = 1024 };
 
 struct part {
-    double values[MOST];
+    double values[MAX_VALUES];
     uint64_t count;
     size_t index;
     double time;
@@ -48,7 +48,7 @@ static lig_status micro_initialise(lig_instance *instance, void *user, lig_error
     lig_array_view view;
     status = lig_message_array(message, &view, error);
     if (status != LIG_OK) return status;
-    part->count = view.shape[0] < MOST ? view.shape[0] : MOST;
+    part->count = view.shape[0] < MAX_VALUES ? view.shape[0] : MAX_VALUES;
     memcpy(part->values, view.data, part->count * sizeof *part->values);
     lig_times times;
     status = lig_message_times(message, &times, error);

@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 LIMIT = 60
 
-# Sends until it is told to end, and pauses while it is told to.
+# A component that pauses while the file `hold` exists, and ends when the file `go` exists.
 SOURCE = """
 import os, time
 instance = Instance({Operator.O_I: ["out"], Operator.S: ["back"]})

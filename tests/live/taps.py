@@ -34,7 +34,7 @@ while instance.reuse_instance():
     instance.receive("in")
 """
 
-SHOWN = """ymmsl_version: v0.1
+MODEL = """ymmsl_version: v0.1
 model:
   name: shown
   components:

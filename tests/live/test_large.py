@@ -6,7 +6,7 @@ import time
 from test_live import TABLE
 
 # Many components that only make steps, in one process, until they are told to end.
-CROWD = """
+STEPPERS = """
 import os, time
 class One(Submodel):
     def initialise(self, instance):
@@ -21,7 +21,7 @@ class One(Submodel):
         pass
 run_light(lambda instance: One(), {})
 """
-MANY = 310
+INSTANCES = 310
 
 # A chain of components in one process: each sends to the next.
 LINK = """
@@ -40,7 +40,7 @@ class Link(Submodel):
 run_light(lambda instance: Link(), {Operator.F_INIT: ["start"], Operator.O_F: ["end"]})
 """
 LONG = 200
-NEWS = "performance.getEntriesByType('resource').filter((one) => one.name.includes('/api/news')).length"
+NEWS_COUNT = "performance.getEntriesByType('resource').filter((one) => one.name.includes('/api/news')).length"
 
 
 def sent(browser):
@@ -50,23 +50,23 @@ def sent(browser):
 
 def test_a_panel_out_of_sight_is_drawn_when_it_is_seen_and_when_the_run_is_over(place, browser, python_program):
     model = (place.path / "endless.ymmsl").read_text()
-    crowd = python_program("crowd", CROWD.replace("HERE", repr(str(place.path))))
+    crowd = python_program("crowd", STEPPERS.replace("HERE", repr(str(place.path))))
     model = model.replace(
         "  components:\n",
-        f"  components:\n    crowd: {{implementation: crowd, multiplicity: {MANY}, ports: {{}}}}\n")
+        f"  components:\n    crowd: {{implementation: crowd, multiplicity: {INSTANCES}, ports: {{}}}}\n")
     (place.path / "large.ymmsl").write_text(f"{model}  crowd: {crowd}\nligament: {{light: crowd}}\n")
     place.starts("large")
     browser.does("open", link=place.view()["link"])
     # The browser counts 250 requests, unless it is told to count more.
     browser.does("tell", what="performance.setResourceTimingBufferSize(100000)")
     browser.says("running", "h1")
-    browser.until(f"document.querySelectorAll('svg.model .tile').length === {MANY + 2}")
+    browser.until(f"document.querySelectorAll('svg.model .tile').length === {INSTANCES + 2}")
     browser.until("document.querySelectorAll('[data-conduit]').length === 2")
-    browser.until(f"{NEWS} > 4")
+    browser.until(f"{NEWS_COUNT} > 4")
     # The browser tells the page that a part is out of sight only a while after the model has pushed it there.
     for _ in range(10):
-        first, heard = sent(browser), browser.does("tell", what=NEWS)
-        browser.until(f"{NEWS} > {heard + 3}")
+        first, heard = sent(browser), browser.does("tell", what=NEWS_COUNT)
+        browser.until(f"{NEWS_COUNT} > {heard + 3}")
         if sent(browser) == first:
             break
     else:

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 from pages import Asker
-from taps import FIELD, LIGHT, PAIR, SHOWN, TAKER
+from taps import FIELD, LIGHT, MODEL, PAIR, TAKER
 
 LIMIT = 60
 
@@ -23,7 +23,7 @@ def models(place, python_program, tmp_path):
     def program(name, text):
         return python_program(name, "import numpy as np\n" + text.replace("HERE", repr(str(tmp_path))))
 
-    (tmp_path / "shown.ymmsl").write_text(SHOWN.format(field=program("field", FIELD),
+    (tmp_path / "shown.ymmsl").write_text(MODEL.format(field=program("field", FIELD),
                                                        taker=program("taker", TAKER)))
     (tmp_path / "pair.ymmsl").write_text(PAIR.format(walker=program("walker", LIGHT)))
     return place
@@ -120,7 +120,7 @@ def test_a_huge_message_is_shown_in_parts_and_not_copied_whole(shown):
     assert array(value).tolist() == [at] * 14
     at, value, _ = tap(shown, "field.huge", "--histogram", 2)
     assert sum(value["counts"]) == 14 << 20 and value["counts"][0] == 1
-    # All of it goes too, if there is room.
+    # The whole array can be tapped too, if `--room` is large enough.
     shown.call("tap", "run", "field.huge", "--room", 1 << 27, "--save", "huge.npy")
     saved = np.load(shown.path / "huge.npy")
     assert saved.shape == (14 << 20,) and saved[-1] == -1 and np.all(saved[:-1] == saved[0])
@@ -272,7 +272,7 @@ def first_frame(asker, session, port):
 
 
 def test_who_reads_nothing_of_the_page_keeps_nobody_waiting(shown):
-    # By then it takes part.
+    # The tap answers, so the component takes part in the run.
     tap(shown, "field.number")
     asker = Asker(shown.view())
     session = asker.opens()

@@ -17,7 +17,7 @@ programs:
 """
 PACKAGE = f'''
 GOOD = """{TEXT}"""
-AGAIN = GOOD
+COPY = GOOD
 NUMBER = 7
 print("what a package prints is not taken for the module")
 '''
@@ -55,7 +55,7 @@ def command(ligament, tmp_path):
     packages.mkdir()
     (packages / "brings_models.py").write_text(PACKAGE)
     installed(packages, "brings-models", ENTRY_POINTS)
-    installed(packages, "brings-again", "[ymmsl.module]\nphysics.twice = brings_models:AGAIN\n")
+    installed(packages, "brings-again", "[ymmsl.module]\nphysics.twice = brings_models:COPY\n")
     python = Path(sys.executable).parent
     environment = {**os.environ, "PYTHONPATH": str(packages), "PATH": f"{python}:{os.environ['PATH']}"}
     environment.pop("YMMSL_PATH", None)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from test_strangers import speaking
-from whole import CanalNetwork, ReactionDiffusion
+from example_models import CanalNetwork, ReactionDiffusion
 
 CUT = 10  # s; long enough for TCP to have backed off, and for a heartbeat to be missed
 MIB = 1 << 20
@@ -49,7 +49,7 @@ while instance.reuse_instance():
             assert np.array_equal(instance.receive("in", slot).data, expected)
 """
 
-TO_MANY = """ymmsl_version: v0.2
+STAR = """ymmsl_version: v0.2
 models:
   m:
     components:
@@ -72,7 +72,7 @@ def test_a_message_for_several_receivers_of_a_domain_goes_over_the_link_once(
     names, slots, more = (["one"], 2, ALL_RANKS) if ranks else (["one", "two", "three"], 0, "")
     component = "      {}: {{ports: {{s: in}}, implementation: receiver}}"
     receivers = [f"{name}.in" for name in names]
-    model = TO_MANY.format(
+    model = STAR.format(
         sender=python_program("sender", SENDER), more=more,
         receiver=python_program("receiver", f"SLOTS = {slots}\n{RECEIVER}"),
         components="\n".join(map(component.format, names)),

@@ -120,7 +120,7 @@ def ports_of(host):
 
 STRANGER = Path(__file__).resolve().parent / "stranger.py"
 KINDS = ["flood", "silent", "slow", "oversized", "closing", "garbage", "http", "tls"]
-OFTEN = ("flood", "oversized", "garbage", "tls")  # each in every `make test`
+QUICK_KINDS = ("flood", "oversized", "garbage", "tls")  # each in every `make test`
 
 
 def strange(stranger, kind, places, seconds=8):
@@ -143,7 +143,7 @@ def listening(run, hosts, limit=60):
 
 
 @pytest.mark.parametrize("kind", [
-    kind if kind in OFTEN else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS])
+    kind if kind in QUICK_KINDS else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS])
 def test_a_stranger_hears_nothing_and_the_run_goes_on(network, flow, kind):
     net = network("a", "b", "stranger")
     started = flow([net["a"], net["b"]], "exchange", 1024)

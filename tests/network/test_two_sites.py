@@ -9,7 +9,7 @@ import pytest
 from gateways import TwoSites
 from sshd import Ssh
 from test_relays import Post
-from whole import Restenosis
+from example_models import Restenosis
 
 HOSTS = ["a1", "b1", "a2", "b2"]  # by the numbers of their domains
 ON = {0: ["cells", "recorder"], 1: ["geometry"], 2: ["flow"], 3: ["drug"]}

@@ -88,7 +88,7 @@ while instance.reuse_instance():
 """,
 }
 
-SAID = "0\n4\n16\n"
+OUTPUT = "0\n4\n16\n"
 
 
 def model(macro, micro):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from environment import ROOT, Environment, pinned
-from programs import C, CPP, PYTHON, SAID, model
+from programs import C, CPP, OUTPUT, PYTHON, model
 
 LISTS = """cmake_minimum_required(VERSION 3.18)
 project(codes C CXX)
@@ -50,8 +50,8 @@ def run(environment, macro, micro):
 def test_cmake_finds_the_package_of_an_active_environment(sources):
     sources("cmake", "-S", ".", "-B", "build")
     sources("cmake", "--build", "build")
-    assert run(sources, "build/c_macro", "build/cpp_micro") == SAID
-    assert run(sources, "build/cpp_macro", "build/c_micro") == SAID
+    assert run(sources, "build/c_macro", "build/cpp_micro") == OUTPUT
+    assert run(sources, "build/cpp_macro", "build/c_micro") == OUTPUT
 
 
 def test_cmake_finds_the_package_where_the_command_says_that_it_is(sources):
@@ -61,14 +61,14 @@ def test_cmake_finds_the_package_where_the_command_says_that_it_is(sources):
     assert status != 0 and "ligamentConfig.cmake" in output, "it is found without being looked for"
     sources("cmake", "-S", ".", "-B", "found", f"-Dligament_DIR={directory}", **without)
     sources("cmake", "--build", "found", **without)
-    assert run(sources, "found/c_macro", "found/c_micro") == SAID
+    assert run(sources, "found/c_macro", "found/c_micro") == OUTPUT
 
 
 @pytest.mark.parametrize("language, compiler", [("c", "cc"), ("cpp", "c++ -std=c++17")])
 def test_a_plain_compiler_line_is_enough(sources, language, compiler):
     for code in ["macro", "micro"]:
         sources.shell(f"{compiler} {code}.{language} -o plain_{code} $(ligament config --cflags --libs)")
-    assert run(sources, "plain_macro", "plain_micro") == SAID
+    assert run(sources, "plain_macro", "plain_micro") == OUTPUT
 
 
 @pytest.mark.parametrize("language, compiler", [("c", "cc"), ("cpp", "c++ -std=c++17")])
@@ -83,15 +83,15 @@ def test_pkg_config_finds_the_library(sources, language, compiler):
     # pkg-config's flags give the programs no path, so the loader is told where the library is.
     sources.variables["LD_LIBRARY_PATH"] = libdir
     try:
-        assert run(sources, "by_pkg_macro", "by_pkg_micro") == SAID
+        assert run(sources, "by_pkg_macro", "by_pkg_micro") == OUTPUT
     finally:
         del sources.variables["LD_LIBRARY_PATH"]
 
 
 def test_python_codes_run_and_are_coupled_to_the_others(sources):
-    assert run(sources, "macro.py", "micro.py") == SAID
+    assert run(sources, "macro.py", "micro.py") == OUTPUT
     sources.shell("c++ -std=c++17 micro.cpp -o cpp_micro $(ligament config --cflags --libs)")
-    assert run(sources, "macro.py", "cpp_micro") == SAID
+    assert run(sources, "macro.py", "cpp_micro") == OUTPUT
 
 
 def test_every_compiler_flag_for_warnings_may_be_set(sources):
@@ -169,7 +169,7 @@ def test_the_same_wheel_serves_every_python_that_is_there(wheel, tmp_path):
         environment.install("numpy", wheel)
         for name in ["macro", "micro"]:
             environment.write(f"{name}.py", PYTHON[name])
-        assert run(environment, "macro.py", "micro.py") == SAID
+        assert run(environment, "macro.py", "micro.py") == OUTPUT
 
 
 def test_every_link_of_an_explanation_is_an_installed_page_with_the_heading_that_is_meant(environment):

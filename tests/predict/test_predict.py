@@ -270,7 +270,7 @@ programs:
   right: {executable: python3, args: right.py}
 ligament: {ranks: {left: 2, right: 2}, overcommit: true}
 """
-LEFT = """
+LEFT_PROGRAM = """
 from ligament import Instance, Message, Operator
 
 instance = Instance({Operator.O_I: ["out"], Operator.S: ["in"]})
@@ -279,7 +279,7 @@ while instance.reuse_instance():
         instance.send("out", Message(float(step)))
         instance.receive("in")
 """
-RIGHT = """
+RIGHT_PROGRAM = """
 from ligament import Instance, Operator
 
 instance = Instance({Operator.F_INIT: ["in"], Operator.O_F: ["out"]})
@@ -289,7 +289,7 @@ while instance.reuse_instance():
 
 
 def test_a_run_with_ranks_is_predicted_as_one_instance_of_each_component(tmp_path, ask):
-    for name, text in {"model.ymmsl": RANKED, "left.py": LEFT, "right.py": RIGHT}.items():
+    for name, text in {"model.ymmsl": RANKED, "left.py": LEFT_PROGRAM, "right.py": RIGHT_PROGRAM}.items():
         (tmp_path / name).write_text(text)
     ask("run", "--quiet", "model.ymmsl", "--run-dir", "ranked")
     text = ask("predict", "--from", "ranked", "--compare", "ranked", "--write-costs", "costs.yaml")

@@ -37,7 +37,7 @@ def test_large_messages_between_domains_arrive_whole(spread, python_program, tmp
     micro = MICRO.replace("LAST", "-1")
     model.write_text(domains.MODEL.format(macro=python_program("macro", MACRO),
                                           micro=python_program("micro", micro)))
-    run = spread(model, *domains.APART)
+    run = spread(model, *domains.PLACES)
     assert run.wait() == [0, 0, 0], run.text()
     assert not any("Sanitizer" in run.text(which) for which in range(3))
 
@@ -48,7 +48,7 @@ def test_a_receiver_that_is_killed_between_large_messages_ends_the_run_with_its_
     micro = MICRO.replace("LAST", "4")
     model.write_text(domains.MODEL.format(macro=python_program("macro", MACRO),
                                           micro=python_program("micro", micro)))
-    run = spread(model, *domains.APART)
+    run = spread(model, *domains.PLACES)
     assert run.wait() == [1, 1, 1], run.text()
     assert "micro was ended by signal SIGKILL" in run.text(), run.text()
     assert not any("Sanitizer" in run.text(which) for which in range(3))

@@ -4,7 +4,7 @@ types and units are drawn, and numbers with NaN, infinities and the ends of the 
 import os
 
 import numpy as np
-from drawn import SEED, Model, agree, narrow, series, wide
+from random_messages import SEED, Model, agree, narrow, series, wide
 
 ROUNDS = int(os.environ.get("LIGAMENT_SERIES", "12"))  # `make test-all` has more
 

@@ -213,7 +213,7 @@ def test_what_was_written_stays_when_the_run_itself_is_killed(play, told):
 
 def test_many_instances_are_shown_by_component(play, ask):
     n = 45
-    # Each prints that it is there, and then waits at least as long as macro sleeps.
+    # Each instance of micro sends a first message, and then waits at least as long as macro sleeps.
     macro = [*(f"receive there[{i}]" for i in range(n)), "sleep 0.2", *(f"send out[{i}]" for i in range(n))]
     scripts = {"micro": "send there; receive in", "macro": ";".join(macro)}
     with play(scripts, ["macro.out: micro.in", "micro.there: macro.there"], multiplicity={"micro": n}) as run:

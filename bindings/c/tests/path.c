@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#define SOON 30.0
+#define TIMEOUT_S 30.0
 #define FINE(call) ENDS_WITH(call, LIG_OK, "")
 
 static char *filled(size_t length, int seed) {
@@ -20,10 +20,10 @@ static void sizes(lig_path *one, lig_path *other) {
         const size_t length = lengths[i];
         char *bytes = filled(length, (int)i), *place = malloc(length + 1);
         size_t came = 99;
-        FINE(lig_path_send(one, length ? bytes : NULL, length, SOON, &error));
-        FINE(lig_path_probe(other, &came, SOON, &error));
+        FINE(lig_path_send(one, length ? bytes : NULL, length, TIMEOUT_S, &error));
+        FINE(lig_path_probe(other, &came, TIMEOUT_S, &error));
         HOLDS(came == length);
-        FINE(lig_path_receive(other, place, length + 1, &came, SOON, &error));
+        FINE(lig_path_receive(other, place, length + 1, &came, TIMEOUT_S, &error));
         HOLDS(came == length && memcmp(bytes, place, length) == 0);
         free(bytes);
         free(place);
@@ -41,25 +41,25 @@ static void requests(lig_path *one, lig_path *other) {
     HOLDS(!done);
     FINE(lig_path_isend(one, bytes, length, &sends, &error));
     ENDS_WITH(lig_path_cancel(one, sends, &error), LIG_ERR_USAGE, "cannot be cancelled");
-    ENDS_WITH(lig_path_wait(other, receives, place, 10, &came, SOON, &error), LIG_ERR_UNEXPECTED,
+    ENDS_WITH(lig_path_wait(other, receives, place, 10, &came, TIMEOUT_S, &error), LIG_ERR_UNEXPECTED,
               "room for 10");
     HOLDS(came == length);
-    FINE(lig_path_wait(other, receives, place, length, &came, SOON, &error));
+    FINE(lig_path_wait(other, receives, place, length, &came, TIMEOUT_S, &error));
     HOLDS(came == length && memcmp(bytes, place, length) == 0);
-    FINE(lig_path_wait(one, sends, NULL, 0, NULL, SOON, &error));
+    FINE(lig_path_wait(one, sends, NULL, 0, NULL, TIMEOUT_S, &error));
     ENDS_WITH(lig_path_test(one, sends, &done, &error), LIG_ERR_USAGE, "no such request");
     FINE(lig_path_ireceive(other, &late, &error));
     ENDS_WITH(lig_path_wait(other, late, place, length, &came, 0.02, &error), LIG_ERR_TIMED_OUT,
               "within 0.02 s");
     FINE(lig_path_cancel(other, late, &error));
-    FINE(lig_path_send(one, "four", 4, SOON, &error));
-    ENDS_WITH(lig_path_receive(other, place, 2, &came, SOON, &error), LIG_ERR_UNEXPECTED, "it stays");
+    FINE(lig_path_send(one, "four", 4, TIMEOUT_S, &error));
+    ENDS_WITH(lig_path_receive(other, place, 2, &came, TIMEOUT_S, &error), LIG_ERR_UNEXPECTED, "it stays");
     HOLDS(came == 4);
     // Both ends have a message under way when they wait.
-    FINE(lig_path_send(other, "back", 4, SOON, &error));
-    FINE(lig_path_send_receive(one, "more", 4, place, 8, &came, SOON, &error));
+    FINE(lig_path_send(other, "back", 4, TIMEOUT_S, &error));
+    FINE(lig_path_send_receive(one, "more", 4, place, 8, &came, TIMEOUT_S, &error));
     HOLDS(came == 4 && memcmp(place, "back", 4) == 0);
-    FINE(lig_path_receive(other, place, 8, NULL, SOON, &error));
+    FINE(lig_path_receive(other, place, 8, NULL, TIMEOUT_S, &error));
     HOLDS(memcmp(place, "four", 4) == 0);
     FINE(lig_path_receive(other, place, 8, NULL, -1.0, &error));
     HOLDS(memcmp(place, "more", 4) == 0);
@@ -83,23 +83,23 @@ int main(int argc, char **argv) {
     const lig_path_options options = {
         .size = sizeof options, .streams = 2, .window = 1u << 20, .uncompressed = true};
     FINE(lig_path_open(key, at, &options, &other, &error));
-    FINE(lig_path_wait_connected(other, SOON, &error));
+    FINE(lig_path_wait_connected(other, TIMEOUT_S, &error));
     FINE(lig_path_port(other, &port, &error));
     HOLDS(port == 0);
     sizes(one, other);
     sizes(other, one);
     requests(one, other);
     ENDS_WITH(lig_path_barrier(one, 0.02, &error), LIG_ERR_TIMED_OUT, "did not come");
-    FINE(lig_path_barrier(other, SOON, &error));
+    FINE(lig_path_barrier(other, TIMEOUT_S, &error));
     lig_path_statistics seen;
     FINE(lig_path_get_statistics(one, &seen, &error));
     HOLDS(seen.connected && seen.received == 9 && seen.sent == 11 && seen.cuts == 0);
 
     // These calls are refused.
     size_t length;
-    ENDS_WITH(lig_path_send(NULL, "x", 1, SOON, &error), LIG_ERR_USAGE, "path is NULL");
-    ENDS_WITH(lig_path_send(one, NULL, 1, SOON, &error), LIG_ERR_USAGE, "data is NULL");
-    ENDS_WITH(lig_path_receive(one, NULL, 1, &length, SOON, &error), LIG_ERR_USAGE, "data is NULL");
+    ENDS_WITH(lig_path_send(NULL, "x", 1, TIMEOUT_S, &error), LIG_ERR_USAGE, "path is NULL");
+    ENDS_WITH(lig_path_send(one, NULL, 1, TIMEOUT_S, &error), LIG_ERR_USAGE, "data is NULL");
+    ENDS_WITH(lig_path_receive(one, NULL, 1, &length, TIMEOUT_S, &error), LIG_ERR_USAGE, "data is NULL");
     ENDS_WITH(lig_path_probe(one, &length, NAN, &error), LIG_ERR_USAGE, "timeout");
     ENDS_WITH(lig_path_probe(one, &length, 0.0, &error), LIG_ERR_TIMED_OUT, "no message");
     lig_path *none = one;
@@ -115,44 +115,44 @@ int main(int argc, char **argv) {
     FINE(lig_path_key_make(second, &error));
     FINE(
         lig_path_open(second, at, &(lig_path_options){.size = sizeof options, .patience = 0.2}, &none, &error));
-    ENDS_WITH(lig_path_wait_connected(none, SOON, &error), LIG_ERR_SYSTEM, "no connection");
+    ENDS_WITH(lig_path_wait_connected(none, TIMEOUT_S, &error), LIG_ERR_SYSTEM, "no connection");
     lig_path_free(none);
     lig_path_free(none);
-    ENDS_WITH(lig_path_send(none, "x", 1, SOON, &error), LIG_ERR_USAGE, "closed or freed already");
+    ENDS_WITH(lig_path_send(none, "x", 1, TIMEOUT_S, &error), LIG_ERR_USAGE, "closed or freed already");
 
-    FINE(lig_path_send(one, "last", 4, SOON, &error));
-    FINE(lig_path_close(one, SOON, &error));
+    FINE(lig_path_send(one, "last", 4, TIMEOUT_S, &error));
+    FINE(lig_path_close(one, TIMEOUT_S, &error));
     char place[8];
-    FINE(lig_path_receive(other, place, sizeof place, &length, SOON, &error));
+    FINE(lig_path_receive(other, place, sizeof place, &length, TIMEOUT_S, &error));
     HOLDS(length == 4);
-    ENDS_WITH(lig_path_receive(other, place, sizeof place, &length, SOON, &error), LIG_ERR_CLOSED,
+    ENDS_WITH(lig_path_receive(other, place, sizeof place, &length, TIMEOUT_S, &error), LIG_ERR_CLOSED,
               "closed the path");
-    ENDS_WITH(lig_path_send(other, "x", 1, SOON, &error), LIG_ERR_CLOSED, "closed the path");
-    FINE(lig_path_close(other, SOON, &error));
+    ENDS_WITH(lig_path_send(other, "x", 1, TIMEOUT_S, &error), LIG_ERR_CLOSED, "closed the path");
+    FINE(lig_path_close(other, TIMEOUT_S, &error));
     // These calls come after the end of the path.
-    ENDS_WITH(lig_path_send(other, "x", 1, SOON, &error), LIG_ERR_USAGE, "closed or freed already");
+    ENDS_WITH(lig_path_send(other, "x", 1, TIMEOUT_S, &error), LIG_ERR_USAGE, "closed or freed already");
     ENDS_WITH(lig_path_get_statistics(one, &seen, &error), LIG_ERR_USAGE, "closed or freed already");
-    FINE(lig_path_close(other, SOON, &error));
+    FINE(lig_path_close(other, TIMEOUT_S, &error));
     lig_path_free(one);
     lig_path_free(other);
 
     // Both ends make the same call.
     FINE(lig_path_meet(key, at, NULL, &one, &error));
     FINE(lig_path_meet(key, at, NULL, &other, &error));
-    FINE(lig_path_wait_connected(other, SOON, &error));
+    FINE(lig_path_wait_connected(other, TIMEOUT_S, &error));
     FINE(lig_path_port(one, &port, &error));
     HOLDS(port != 0);
     FINE(lig_path_port(other, &port, &error));
     HOLDS(port == 0);
     FINE(lig_path_set_pace(one, 1000000, &error));
     FINE(lig_path_set_pace(one, 0, &error));
-    FINE(lig_path_send(one, "met", 3, SOON, &error));
-    FINE(lig_path_receive(other, place, sizeof place, &length, SOON, &error));
+    FINE(lig_path_send(one, "met", 3, TIMEOUT_S, &error));
+    FINE(lig_path_receive(other, place, sizeof place, &length, TIMEOUT_S, &error));
     HOLDS(length == 3);
     lig_path_free(other);
     lig_path_free(one);
     ENDS_WITH(lig_path_meet(key, "nowhere", NULL, &one, &error), LIG_ERR_USAGE, "it has no port");
-    FINE(lig_path_close(NULL, SOON, &error));
+    FINE(lig_path_close(NULL, TIMEOUT_S, &error));
     lig_path_free(NULL);
     puts("all is well");
     return 0;

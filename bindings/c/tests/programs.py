@@ -60,7 +60,7 @@ def compile_object(prefix, source, result):
     subprocess.run(command, check=True)
 
 
-class Ran:
+class Outcome:
     """A run or a program that has ended."""
 
     def __init__(self, status, text, directory=None):
@@ -81,7 +81,7 @@ def run_program(program, *arguments, limit=60):
         [program, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, timeout=limit,
     )
-    return Ran(done.returncode, done.stdout)
+    return Outcome(done.returncode, done.stdout)
 
 
 def run_model(prefix, directory, model, limit=120):
@@ -93,4 +93,4 @@ def run_model(prefix, directory, model, limit=120):
         [prefix / "bin" / "ligament", "run", file, "--run-dir", directory / "run"], cwd=directory,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit,
     )
-    return Ran(done.returncode, done.stdout, directory / "run")
+    return Outcome(done.returncode, done.stdout, directory / "run")

@@ -24,37 +24,37 @@ int main(void) {
     lig_send_options at = {.size = sizeof at, .has_next_timestamp = true};
     lig_message *message;
     const lig_value *value;
-#define TELL(send)                           \
+#define SEND_WITH(send)                      \
     at.timestamp += 1.0;                     \
     at.next_timestamp = at.timestamp + 0.5;  \
     FINE(send);                              \
     message = answer(at.timestamp);          \
     value = lig_message_value(message)
 
-    TELL(lig_send(instance, "out", &at, NULL, &error));
+    SEND_WITH(lig_send(instance, "out", &at, NULL, &error));
     HOLDS(lig_value_kind(value) == LIG_KIND_NONE);
     lig_message_free(message);
 
     bool truth;
-    TELL(lig_send_bool(instance, "out", &at, true, &error));
+    SEND_WITH(lig_send_bool(instance, "out", &at, true, &error));
     FINE(lig_value_bool(value, &truth, &error));
     HOLDS(truth);
     lig_message_free(message);
 
     int64_t integer;
-    TELL(lig_send_int(instance, "out", &at, -3, &error));
+    SEND_WITH(lig_send_int(instance, "out", &at, -3, &error));
     FINE(lig_value_int(value, &integer, &error));
     HOLDS(integer == -3);
     lig_message_free(message);
 
     double number;
-    TELL(lig_send_float(instance, "out", &at, 1e-300, &error));
+    SEND_WITH(lig_send_float(instance, "out", &at, 1e-300, &error));
     FINE(lig_value_float(value, &number, &error));
     HOLDS(number == 1e-300);
     lig_message_free(message);
 
     lig_string text;
-    TELL(lig_send_string(instance, "out", &at, "", &error));
+    SEND_WITH(lig_send_string(instance, "out", &at, "", &error));
     FINE(lig_value_string(value, &text, &error));
     HOLDS(text.size == 0);
     lig_message_free(message);
@@ -64,20 +64,20 @@ int main(void) {
     for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = (unsigned char)(i * 7);
     const void *data;
     size_t size;
-    TELL(lig_send_bytes(instance, "out", &at, bytes, sizeof bytes, &error));
+    SEND_WITH(lig_send_bytes(instance, "out", &at, bytes, sizeof bytes, &error));
     FINE(lig_value_bytes(value, &data, &size, &error));
     HOLDS(size == sizeof bytes && memcmp(data, bytes, size) == 0);
     lig_message_free(message);
 
     lig_value *tree = build_tree();
-    TELL(lig_send(instance, "out", &at, tree, &error));
+    SEND_WITH(lig_send(instance, "out", &at, tree, &error));
     check_tree(value);
     lig_value_free(tree);
     // A received value can be sent on unchanged, and the answer can be read after the message was freed.
     lig_value *copy;
     FINE(lig_value_copy(value, &copy, &error));
     lig_message_free(message);
-    TELL(lig_send(instance, "out", &at, copy, &error));
+    SEND_WITH(lig_send(instance, "out", &at, copy, &error));
     lig_value_free(copy);
     check_tree(value);
     lig_message_free(message);
@@ -86,7 +86,7 @@ int main(void) {
     static double large[65536];
     for (int i = 0; i < 65536; ++i) large[i] = i;
     const lig_array array = {.dtype = LIG_FLOAT64, .ndim = 2, .shape = {256, 256}, .data = large};
-    TELL(lig_send_array(instance, "out", &at, &array, &error));
+    SEND_WITH(lig_send_array(instance, "out", &at, &array, &error));
     memset(large, 0, sizeof large);
     lig_array_view view;
     FINE(lig_message_array(message, &view, &error));

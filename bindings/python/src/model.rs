@@ -75,7 +75,7 @@ impl From<&CoreProblem> for Problem {
 pub struct Model {
     builder: ModelBuilder,
     settings: Py<Settings>,
-    /// The files from which it was read.
+    /// The files from which the model was read.
     pub files: Vec<PathBuf>,
 }
 

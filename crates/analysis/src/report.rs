@@ -14,7 +14,7 @@ pub struct CheckReport {
     pub notes: Vec<String>,
     /// Configuration that was read. Imports are resolved as far as possible.
     pub configuration: Configuration,
-    /// Model as it would run. `None` if the model cannot be expanded.
+    /// The expanded model. `None` if the model cannot be expanded.
     pub resolved: Option<ResolvedModel>,
     /// The same model as a graph of components, without expansion to instances. The order of operators is
     /// computed from it.

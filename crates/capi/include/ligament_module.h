@@ -61,10 +61,11 @@ struct lig_block {
     uint32_t ndim;
     // The number of the block, from 0.
     uint32_t number;
-    // The number of points of the whole grid along each axis, the block's first one, and the one after its
-    // last.
+    // The number of points of the whole grid along each axis.
     uint64_t shape[3];
+    // The index of the block's first point along each axis, counted from 0.
     uint64_t begin[3];
+    // The index after the block's last point along each axis.
     uint64_t end[3];
     // The number of the step: 0 in the bin `initial`, then from 1.
     uint64_t step;

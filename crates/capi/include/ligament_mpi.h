@@ -140,9 +140,10 @@ typedef struct {
 
 // How long a rank looks for rank 0's call before it sleeps: as long as a few wake-ups take. In seconds.
 #define LIG_MPI_LOOKS_S 2e-4
-// How long it sleeps before it lets MPI go on: a tenth of what it has waited, between these. In seconds.
-#define LIG_MPI_SLEEP_S 0.01
-#define LIG_MPI_SLEEP_MOST_S 0.1
+// A rank that waits sleeps for a tenth of the time that it has waited, between these limits, and then lets MPI
+// go on. In seconds.
+#define LIG_MPI_MIN_SLEEP_S 0.01
+#define LIG_MPI_MAX_SLEEP_S 0.1
 // And on other nodes, where nobody wakes it. In nanoseconds.
 #define LIG_MPI_SLEEP_AFAR_NS 1000000
 // The room of rank 0's word and of the ranks' lines is a multiple of this.
@@ -254,8 +255,8 @@ static inline void lig_mpi_await_beside(const lig_mpi_instance *all) {
             continue;
         }
         double sleep = (now - began) / 10;
-        if (sleep < LIG_MPI_SLEEP_S) sleep = LIG_MPI_SLEEP_S;
-        if (sleep > LIG_MPI_SLEEP_MOST_S) sleep = LIG_MPI_SLEEP_MOST_S;
+        if (sleep < LIG_MPI_MIN_SLEEP_S) sleep = LIG_MPI_MIN_SLEEP_S;
+        if (sleep > LIG_MPI_MAX_SLEEP_S) sleep = LIG_MPI_MAX_SLEEP_S;
         const struct timespec time = {0, (long)(1e9 * sleep)};
         __atomic_add_fetch(&word->sleepers, 1, __ATOMIC_SEQ_CST);
         syscall(SYS_futex, &word->calls, FUTEX_WAIT, seen, &time, NULL, 0);
@@ -364,7 +365,7 @@ static inline void lig_mpi_release(lig_mpi_instance *all) {
         memset(&outcome, 0, sizeof outcome);
         lig_mpi_enter(all, LIG_MPI_FREE, NULL, 0);
         lig_mpi_share(all, &outcome, NULL);
-        // Frees it by lig_mpi_finalizes.
+        // MPI calls lig_mpi_finalizes when the attribute is deleted.
         MPI_Comm_delete_attr(MPI_COMM_SELF, key);
         MPI_Comm_free_keyval(&key);
     }

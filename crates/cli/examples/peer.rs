@@ -89,7 +89,7 @@ fn drain() -> Result<(), Error> {
     Ok(())
 }
 
-/// Receives before it would send. Two such instances wait for each other forever.
+/// An instance that receives before it sends. Two such instances wait for each other forever.
 fn polite() -> Result<(), Error> {
     let ports = Ports::new().with(Operator::S, "in").with(Operator::OI, "out");
     let mut instance = Instance::new(Some(&ports))?;

@@ -21,7 +21,7 @@ const DEATHS: &[Code] = &[
 #[derive(Debug)]
 pub(crate) struct Restart {
     pub directory: PathBuf,
-    /// The checkpoint from which it goes on. `None`: from the beginning.
+    /// The checkpoint from which the restarted run goes on. `None`: from the beginning.
     pub checkpoint: Option<Checkpoint>,
     /// A line for the user.
     pub text: String,

@@ -247,7 +247,7 @@ impl Domain {
         self.block
     }
 
-    /// The first of this block's points along each axis, and the point after its last one.
+    /// Along each axis: the index of this block's first point, and the index after its last point.
     pub fn range(&self) -> &[(u64, u64)] {
         &self.range
     }

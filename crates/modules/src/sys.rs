@@ -61,7 +61,7 @@ pub struct NativeFunction(unsafe extern "C" fn(*mut RawBlock) -> c_int);
 impl NativeFunction {
     /// Calls the function.
     pub(crate) fn call(self, block: &mut Block<'_>) -> Result<(), Error> {
-        // The shape of the grid, and the block's first point and the one after its last.
+        // Along each axis: the number of points of the grid; the block's first point; the point after its last.
         let mut axes = [[1; AXES], [0; AXES], [1; AXES]];
         for (axis, (begin, end)) in block.domain.range().iter().enumerate() {
             axes[0][axis] = block.domain.shape()[axis];

@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time within which an ssh must deliver its remaining bytes after the end of its connection.
@@ -44,8 +44,16 @@ pub struct Gate {
     options: Vec<String>,
     /// The command for the gate's shell if `ssh -W` is forbidden. An address and a port are appended.
     lead_on: String,
-    /// True if the next connection uses that command. If one of the two methods fails, the other is tried.
-    by_command: Arc<AtomicBool>,
+    method: Arc<Method>,
+}
+
+/// The way in which the next connection of a gate is made. If one of the two methods fails, the other is tried.
+#[derive(Debug, Default)]
+struct Method {
+    /// True if the next connection uses the command on the gate.
+    by_command: AtomicBool,
+    /// The last error message of `ssh -W`: the reason why the command was tried.
+    complaint: Mutex<String>,
 }
 
 impl PartialEq for Gate {
@@ -74,7 +82,7 @@ impl Gate {
             ));
         }
         let (target, options) = (target.to_owned(), options.to_vec());
-        Ok(Arc::new(Gate { target, options, lead_on, by_command: Arc::default() }))
+        Ok(Arc::new(Gate { target, options, lead_on, method: Arc::default() }))
     }
 
     /// Returns the machine's name for ssh.
@@ -98,8 +106,8 @@ impl Gate {
 
     /// Starts a connection to the address. Bytes pass as soon as ssh has logged in.
     pub(crate) fn dial(&self, to: &SocketAddr) -> io::Result<(OwnedFd, Helper)> {
-        let by_command = self.by_command.load(Ordering::Relaxed);
-        Helper::start(self.command(to, by_command), by_command, Arc::clone(&self.by_command))
+        let by_command = self.method.by_command.load(Ordering::Relaxed);
+        Helper::start(self.command(to, by_command), by_command, Arc::clone(&self.method))
     }
 }
 
@@ -108,16 +116,12 @@ pub(crate) struct Helper {
     child: Option<Child>,
     errors: Option<ChildStderr>,
     by_command: bool,
-    /// True if the next connection of the gate uses the command.
-    next_by_command: Arc<AtomicBool>,
+    /// The method of the gate's next connection.
+    method: Arc<Method>,
 }
 
 impl Helper {
-    fn start(
-        mut command: Command,
-        by_command: bool,
-        next_by_command: Arc<AtomicBool>,
-    ) -> io::Result<(OwnedFd, Helper)> {
+    fn start(mut command: Command, by_command: bool, method: Arc<Method>) -> io::Result<(OwnedFd, Helper)> {
         let (near, far) = socket::pair()?;
         let name = command.get_program().to_string_lossy().into_owned();
         // The process has a group of its own: a signal from a terminal that ends this process must not end
@@ -130,7 +134,7 @@ impl Helper {
             .spawn();
         let mut child = child.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
         let errors = child.stderr.take();
-        let helper = Helper { child: Some(child), errors, by_command, next_by_command };
+        let helper = Helper { child: Some(child), errors, by_command, method };
         if let Some(errors) = &helper.errors {
             rustix::io::ioctl_fionbio(errors, true)?;
         }
@@ -149,13 +153,20 @@ impl Helper {
         }
         let text = String::from_utf8_lossy(&said);
         if self.by_command || text.contains(FAILED) {
-            self.next_by_command.store(!self.by_command, Ordering::Relaxed);
+            self.method.by_command.store(!self.by_command, Ordering::Relaxed);
         }
         let plain = |c: char| if c.is_control() { ' ' } else { c };
         let lines = text
             .lines()
             .map(|line| line.chars().map(plain).collect::<String>().trim().trim_end_matches('.').to_owned());
-        lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+        let text = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+        let mut complaint = self.method.complaint.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.by_command {
+            complaint.clone_from(&text);
+        } else if text.is_empty() && !complaint.is_empty() {
+            return format!("nothing by the command on the gate, and without the command: {complaint}");
+        }
+        text
     }
 }
 
@@ -233,6 +244,27 @@ mod tests {
     }
 
     #[test]
+    fn a_silent_command_is_reported_with_the_reason_why_it_was_tried() {
+        let method = Arc::<Method>::default();
+        let said = |script: &str, by_command| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            let (near, mut helper) = Helper::start(command, by_command, Arc::clone(&method)).unwrap();
+            let mut near = UnixStream::from(near);
+            near.set_nonblocking(false).unwrap();
+            near.read_to_end(&mut Vec::new()).unwrap();
+            let _ = helper.child.as_mut().unwrap().wait();
+            helper.said()
+        };
+        assert_eq!(said("exit 1", true), "");
+        assert_eq!(said("echo 'stdio forwarding failed' >&2", false), FAILED);
+        assert!(method.by_command.load(Ordering::Relaxed));
+        assert!(said("exit 1", true).ends_with("without the command: stdio forwarding failed"));
+        assert!(!method.by_command.load(Ordering::Relaxed));
+        assert_eq!(said("echo no such command >&2", true), "no such command");
+    }
+
+    #[test]
     fn ssh_gets_no_option_from_a_name_and_cannot_ask() {
         for strange in ["", "-oProxyCommand=x", "a b", "a\nb"] {
             assert!(Gate::new(strange, &[], String::new()).is_err(), "{strange}");
@@ -256,9 +288,9 @@ mod tests {
             near.read_to_end(&mut Vec::new()).unwrap();
             let _ = helper.child.as_mut().unwrap().wait();
             helper.by_command = by_command;
-            helper.next_by_command.store(by_command, Ordering::Relaxed);
+            helper.method.by_command.store(by_command, Ordering::Relaxed);
             assert_eq!(helper.said(), said);
-            helper.next_by_command.load(Ordering::Relaxed)
+            helper.method.by_command.load(Ordering::Relaxed)
         };
         assert!(ended("stdio forwarding failed", false));
         assert!(!ended("there is no command", true));

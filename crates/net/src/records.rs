@@ -112,10 +112,15 @@ impl Records {
         Ok(Records { seals, opens, renewal, records_per_key: RECORDS_PER_KEY, asked: false })
     }
 
-    /// Appends records with the first bytes of some slices to `into`, at most `most` bytes. Returns the
-    /// number of bytes.
-    pub fn seal(&mut self, slices: &[IoSlice<'_>], most: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
-        let all = slices.iter().map(|slice| slice.len()).sum::<usize>().min(most);
+    /// Encrypts the bytes of `slices`, up to `max_plain_bytes` of them, and appends the records to `into`.
+    /// Returns how many bytes of the slices the records contain.
+    pub fn seal(
+        &mut self,
+        slices: &[IoSlice<'_>],
+        max_plain_bytes: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<usize, Error> {
+        let all = slices.iter().map(|slice| slice.len()).sum::<usize>().min(max_plain_bytes);
         let mut rest = slices.iter();
         let mut current: &[u8] = &[];
         let mut done = 0;

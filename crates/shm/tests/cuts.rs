@@ -206,3 +206,15 @@ fn a_cut_that_a_sender_passes_over_is_void() {
     let [whole] = pair.endpoints[0].ended_cuts().expect("alive").try_into().expect("one cut");
     assert!(whole.moment == 2.0 && whole.contents.is_some());
 }
+
+#[test]
+fn messages_that_a_resumed_code_need_not_receive_count_as_received() {
+    let mut pair = TwoEndpoints::new();
+    let [_, receiver] = &mut pair.endpoints;
+    receiver.restore_channel(0, ChannelRemainder { dropped: 2, ..ChannelRemainder::default() });
+    (0..3).for_each(|_| pair.send(0, 0));
+    assert_eq!(pair.endpoints[1].received_from().next(), Some((0, 2)));
+    pair.received[0] = 2;
+    assert!(pair.receive(0));
+    assert_eq!(pair.endpoints[1].received_from().next(), Some((0, 3)));
+}

@@ -46,7 +46,7 @@ pub struct PortDeclaration {
     /// The operator's yMMSL name: `f_init`, `o_i`, `s`, `o_f`.
     #[n(1)]
     pub operator: String,
-    /// True if it is a vector port (declared as `name[]`).
+    /// True if the port is a vector port (declared as `name[]`).
     #[n(2)]
     pub vector: bool,
 }

@@ -31,7 +31,7 @@ struct Route {
     Address address;
     // Numbers of its streams, which are in one row.
     std::vector<int> streams;
-    // Empty while it is not connected. All streams of a path carry one byte stream.
+    // The byte stream that all streams of the path carry; empty while the path is not connected.
     std::shared_ptr<ByteStream> bytes;
 };
 

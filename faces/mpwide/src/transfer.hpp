@@ -14,7 +14,7 @@ struct Piece {
     std::shared_ptr<ByteStream> bytes;
     char *data;
     std::size_t length;
-    // True if it arrives as one message of this length, or not at all.
+    // True if the data must arrive as one message of this length, or not at all.
     bool whole;
 };
 

@@ -122,8 +122,10 @@ def test_lengths_that_differ_over_several_streams_are_refused(program, key, port
 
 
 def test_a_message_without_room_ends_the_program_instead_of_sleeping_for_ever(program, key, ports):
-    (one, _), (two, text) = both(program, key, ports, "too long")
-    assert (one, two) == (0, 1), text
+    (one, first), (two, text) = both(program, key, ports, "too long")
+    assert two == 1, text
+    # The sender may have handed over all of its message before the other end is gone, or not.
+    assert one == 0 or "MPWide: MPW_DSendRecv: " in first, first
     assert "a message of 200000 bytes has come, and the buffer has room for 1000" in text
 
 

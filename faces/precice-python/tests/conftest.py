@@ -1,4 +1,4 @@
-"""The package is that of this folder, without being installed."""
+"""The tests import the package `precice` from this folder; nothing is installed."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ PATHS = [str(HERE.parent), str(HERE), str(ROOT / "examples/oscillator")]
 sys.path[:0] = PATHS
 
 
-class Ran:
+class Outcome:
     """A run that is over."""
 
     def __init__(self, status, text, directory):
@@ -42,6 +42,6 @@ def coupled(tmp_path):
         done = subprocess.run([ligament, "run", str(model), "--run-dir", str(tmp_path / "run"), "--overcommit"],
                               cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=120)
-        return Ran(done.returncode, done.stdout, tmp_path / "run")
+        return Outcome(done.returncode, done.stdout, tmp_path / "run")
 
     return coupled

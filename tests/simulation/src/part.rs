@@ -65,14 +65,16 @@ pub struct PlayedInstance<'a> {
     actor: Rc<Actor>,
     script: &'a Script,
     manners: Manners,
-    /// The step at which it is to fail or to leave.
+    /// The step at which the instance fails, if the schedule wants it.
     fails_at: Option<usize>,
+    /// The step at which the instance ends early, if the schedule wants it.
     leaves_at: Option<usize>,
     pub progress: Progress,
     endpoint: Option<Endpoint<Line>>,
     sends: Vec<ChannelInfo>,
     receives: Vec<ChannelInfo>,
-    /// Values that it keeps: the step until which, the letter, the value.
+    /// Received values whose memory the instance still holds: the step at which it drops the value, the
+    /// number of the letter, and the value.
     kept: Vec<(usize, u32, Value)>,
 }
 
@@ -137,7 +139,7 @@ impl<'a> PlayedInstance<'a> {
         }
     }
 
-    /// Plays it to its end.
+    /// Plays the instance to its end.
     pub fn play(&mut self, identity: &Identity) -> ProcessEnd {
         let status = match self.go_through(identity) {
             Ok(()) | Err(Stop::Done) => 0,

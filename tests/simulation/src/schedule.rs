@@ -56,10 +56,10 @@ enum Whereabouts {
 struct Player {
     place: Whereabouts,
     turn: u64,
-    /// It is scheduled to go on, so it must not be woken again.
+    /// True if the player is scheduled to go on, so it must not be woken again.
     awaited: bool,
     cue: Sender<Cue>,
-    /// True if it ended because others, or the director in the place of the system, ended it.
+    /// True if another player ended this one, or the director did in the place of the system.
     pushed: bool,
 }
 

@@ -67,11 +67,11 @@ pub struct Manners {
     pub obeys: bool,
     /// Drops its endpoint before it ends, as a C++ program does; a program that calls exit() does not.
     pub tidies: bool,
-    /// The factor by which it is slower than others.
+    /// The factor by which the instance is slower than others.
     pub slowness: u64,
-    /// Time before it registers, ns.
+    /// Time before the instance registers, ns.
     pub late: u64,
-    /// Time from its last call to the end of its process, ns.
+    /// Time from the instance's last call to the end of its process, ns.
     pub lingers: u64,
     /// Percentage of its sleeps that a signal interrupts. It then repeats the call, as a Python code may.
     pub interrupted: u64,

@@ -52,7 +52,7 @@ struct Member {
 }
 
 impl Member {
-    /// The gate to which it comes next.
+    /// The gate that the member comes to next.
     fn gate(&self) -> Gate {
         match self.pass {
             Some(pass) if self.steps % pass == 0 && !self.in_pass => Gate::Pass,

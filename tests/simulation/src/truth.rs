@@ -42,7 +42,7 @@ impl Truth {
 struct InstanceProgress<'a> {
     script: &'a Script,
     at: Vec<usize>,
-    /// The messages that it has received in its current step.
+    /// The messages that each instance has received in its current step.
     had: Vec<Vec<u32>>,
     under_way: Vec<usize>,
 }
@@ -81,7 +81,7 @@ impl InstanceProgress<'_> {
         }
     }
 
-    /// Lets it go on by one message or one step. Returns true if it could.
+    /// Lets instance `me` go on by one message or one step. Returns true if it could.
     fn goes_on(&mut self, me: usize) -> bool {
         let Some(step) = self.script.programs[me].get(self.at[me]) else {
             return false;

@@ -22,9 +22,9 @@ public:
 
     // The number of points of the whole grid along each axis.
     std::vector<std::uint64_t> shape() const { return numbers(lig_domain_shape); }
-    // The first of this block's points along each axis, counted from 0.
+    // The index of this block's first point along each axis, counted from 0.
     std::vector<std::uint64_t> begin_point() const { return numbers(lig_domain_begin_point); }
-    // The point after this block's last one along each axis.
+    // The index after this block's last point along each axis, counted from 0.
     std::vector<std::uint64_t> end_point() const { return numbers(lig_domain_end_point); }
     // The number of blocks along each axis.
     std::vector<std::uint64_t> blocks() const { return numbers(lig_domain_blocks); }

@@ -160,10 +160,10 @@ struct EventBatch {
 class Instance {
 public:
     // Joins the run that started this program, with the ports of the model. Throws RegistrationError.
-    Instance() : Instance(Given{nullptr, Flags::none, {}}) {}
+    Instance() : Instance(Options{nullptr, Flags::none, {}}) {}
     // Does the same, with the ports of this code, which must fit the model's.
     explicit Instance(const Ports &ports, Flags flags = Flags::none, Parallelism parallelism = {})
-        : Instance(Given{&ports, flags, parallelism}) {}
+        : Instance(Options{&ports, flags, parallelism}) {}
     // Does the same, with ports that are written in the call; `{}` stands for no port at all.
     explicit Instance(std::initializer_list<Ports::value_type> ports, Flags flags = Flags::none,
                       Parallelism parallelism = {})
@@ -623,19 +623,19 @@ public:
 private:
     // The instance of a light component, which the library lends.
     friend struct detail::Light;
-    struct Lent {
+    struct LightHandle {
         lig_instance *instance;
     };
-    explicit Instance(const Lent &lent)
+    explicit Instance(const LightHandle &lent)
         : handle_(lent.instance, [](lig_instance *) {}), exceptions_(std::uncaught_exceptions()) {}
 
     // The arguments are in structs, so that no `{}` of a caller is taken for one of these constructors.
-    struct Given {
+    struct Options {
         const Ports *ports;
         Flags flags;
         Parallelism parallelism;
     };
-    explicit Instance(const Given &given) : exceptions_(std::uncaught_exceptions()) {
+    explicit Instance(const Options &given) : exceptions_(std::uncaught_exceptions()) {
         std::vector<lig_port> ports;
         if (given.ports) {
             for (const auto &[op, names] : *given.ports) {

@@ -22,7 +22,7 @@ struct Light {
         std::unique_ptr<Submodel> own_submodel;
 
         Member(lig_instance *handle, Light &light)
-            : Running{&own_instance, nullptr, &light.failed}, own_instance(Instance::Lent{handle}),
+            : Running{&own_instance, nullptr, &light.failed}, own_instance(Instance::LightHandle{handle}),
               own_submodel(light.make_submodel(own_instance)) {
             submodel = own_submodel.get();
         }

@@ -143,7 +143,7 @@ contains
       numbers = numbers_of(self, of_begin)
    end function
 
-   ! The point after this block's last one along each axis, counted from 0.
+   ! The index after this block's last point along each axis, counted from 0.
    function end_point(self) result(numbers)
       class(ligament_domain), intent(in) :: self
       integer(int64), allocatable :: numbers(:)

@@ -16,7 +16,7 @@ import org.ligament.Value;
 final class Tree {
     private Tree() {}
 
-    static final BigInteger LARGEST = BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
+    static final BigInteger MAX_UINT64 = BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
 
     /** Two elements whose bytes all have the number of the type; those of a truth value are 1. */
     static byte[] pattern(DType type) {
@@ -27,7 +27,7 @@ final class Tree {
 
     static Map<String, Object> build() {
         Map<String, Object> map = new LinkedHashMap<>();
-        map.put("list", Arrays.asList(null, true, Long.MIN_VALUE, LARGEST, -0.1, new Complex(1.5, -2.5),
+        map.put("list", Arrays.asList(null, true, Long.MIN_VALUE, MAX_UINT64, -0.1, new Complex(1.5, -2.5),
                 "Größe\0x",
                 new byte[] {0, 1, -1}, List.of(), Map.of()));
         for (DType type : DType.values()) {
@@ -47,7 +47,7 @@ final class Tree {
         Check.holds(list.at(1).asBoolean());
         Check.equal(list.at(2).asLong(), Long.MIN_VALUE);
         Check.fails(LigamentException.Unexpected.class, "does not fit", () -> list.at(2).asInt());
-        Check.equal(list.at(3).asBigInteger(), LARGEST);
+        Check.equal(list.at(3).asBigInteger(), MAX_UINT64);
         Check.fails(LigamentException.Unexpected.class, "18446744073709551615", () -> list.at(3).asLong());
         Check.equal(list.at(4).asDouble(), -0.1);
         Check.equal(list.at(5).asComplex(), new Complex(1.5, -2.5));

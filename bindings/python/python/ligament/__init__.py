@@ -4,7 +4,7 @@ A code joins a run as an `Instance`, which sends and receives each `Message` thr
 components, which are joined by conduits. `run` runs a model; a Python function can be a component.
 """
 
-from ._attach import AttachedRun, Shown, TappedPort, attach
+from ._attach import AttachedRun, TappedPort, TappedValue, attach
 from ._enums import InstanceFlags, LogLevel, Operator
 from ._errors import (
     ClosedError,
@@ -57,10 +57,10 @@ __all__ = [
     "SettingTypeError",
     "SettingUnsetError",
     "Settings",
-    "Shown",
     "Size",
     "Submodel",
     "TappedPort",
+    "TappedValue",
     "TimeoutError",
     "TransportError",
     "UnexpectedError",

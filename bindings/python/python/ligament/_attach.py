@@ -13,7 +13,7 @@ from ._ligament import _standing, _Tapping
 
 
 @dataclass(frozen=True)
-class Shown:
+class TappedValue:
     """A value that a port has sent.
 
     Attributes:
@@ -45,7 +45,7 @@ class TappedPort:
         self.name = name
         self._tapping = tapping
 
-    def next(self, timeout: float | None = None) -> Shown:
+    def next(self, timeout: float | None = None) -> TappedValue:
         """Returns the next value that is sent.
 
         Args:
@@ -60,17 +60,17 @@ class TappedPort:
         shown, why = self._tapping.next(timeout)
         if shown is None:
             raise RunEndsError(why)
-        return Shown(*shown)
+        return TappedValue(*shown)
 
     @property
     def value(self) -> Any:
         """Returns the next value that is sent, without its times."""
         return self.next().data
 
-    def __iter__(self) -> Iterator[Shown]:
+    def __iter__(self) -> Iterator[TappedValue]:
         return self
 
-    def __next__(self) -> Shown:
+    def __next__(self) -> TappedValue:
         try:
             return self.next()
         except RunEndsError:

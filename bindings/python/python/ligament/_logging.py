@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _instances: "weakref.WeakSet[Instance]" = weakref.WeakSet()
 _installed = False
-_MOST_KEPT = 1000
+_MAX_QUEUED_LINES = 1000
 
 
 class RunLogHandler(logging.Handler):
@@ -33,7 +33,7 @@ class RunLogHandler(logging.Handler):
         """`instance` is a weak reference to the instance that writes the lines."""
         super().__init__()
         self._instance = instance
-        self._kept: deque[tuple[LogLevel, str]] = deque(maxlen=_MOST_KEPT)
+        self._kept: deque[tuple[LogLevel, str]] = deque(maxlen=_MAX_QUEUED_LINES)
         self.setFormatter(logging.Formatter("%(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -25,7 +25,7 @@ class Mapper(Submodel):
     outputs: Iterable[str] | None = None
     """The names of the ports that send (O_F), likewise."""
     instance: Instance
-    """The instance that it runs in, for settings and the log; set before `map` is called."""
+    """The instance in which the mapper runs, for settings and the log; set before `map` is called."""
 
     def __init__(self, instance: Instance | None = None) -> None:
         """`run_light` gives the instance; the mapper does not need it yet."""

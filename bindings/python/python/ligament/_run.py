@@ -44,9 +44,9 @@ class RunResult:
     state: str
     """"done", "failed", "stopped" or "interrupted"."""
     reason: str | None
-    """Why it failed."""
+    """The reason of a failure; None if the run did not fail."""
     duration: float
-    """How long it took, s."""
+    """The duration of the run, s."""
     instances: dict[str, InstanceSummary]
     """What each instance did, by name."""
     failed: str | None = None

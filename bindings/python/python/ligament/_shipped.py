@@ -36,7 +36,7 @@ def input_path(name: str) -> Path:
 
 
 @dataclass
-class Given:
+class SourceMessage:
     """A message of a source, and a text that names its origin."""
 
     timestamp: float
@@ -72,13 +72,13 @@ class Source(Submodel):
     """A source: sends messages in order, in one pass. The next timestamp of a message is the timestamp of the
     next one."""
 
-    def __init__(self, instance: Instance, given: Iterator[Given], whence: str) -> None:
+    def __init__(self, instance: Instance, given: Iterator[SourceMessage], whence: str) -> None:
         self._given, self._place = given, whence
         self._until: float | None = instance.get_setting("until", "float", None)
-        self._ahead: Given | None = None
+        self._ahead: SourceMessage | None = None
         self._times = TimeSeries()
 
-    def _read(self, before: Given | None) -> Given | None:
+    def _read(self, before: SourceMessage | None) -> SourceMessage | None:
         given, until = next(self._given, None), self._until
         if given is not None:
             self._place = given.place
@@ -222,7 +222,7 @@ def function_of(instance: Instance) -> Function:
     return Function(found, place, () if argument is None else (argument,))
 
 
-def function_gives(instance: Instance) -> Iterator[Given]:
+def function_gives(instance: Instance) -> Iterator[SourceMessage]:
     """A source that calls a Python function, which gives messages, pairs of time and value, or values."""
     function, times = function_of(instance), Times(instance)
     made = function.call(*function.arguments)
@@ -236,11 +236,11 @@ def function_gives(instance: Instance) -> Iterator[Given]:
         frame = getattr(iterator, "gi_frame", None)
         place = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else function.place
         if isinstance(one, Message):
-            yield Given(one.timestamp, one.data, place, one.next_timestamp)
+            yield SourceMessage(one.timestamp, one.data, place, one.next_timestamp)
         elif isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], Real):
-            yield Given(float(one[0]), one[1], place)
+            yield SourceMessage(float(one[0]), one[1], place)
         else:
-            yield Given(times.at(number, place), one, place)
+            yield SourceMessage(times.at(number, place), one, place)
 
 
 class FunctionTakes:

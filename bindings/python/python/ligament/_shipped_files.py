@@ -14,7 +14,7 @@ import numpy as np
 
 from ._instance import Instance
 from ._ligament import Array, Message, shown_time
-from ._shipped import Given, Times, input_path, wrong
+from ._shipped import SourceMessage, Times, input_path, wrong
 
 # Seconds in a unit of time, by its names in the CF conventions (section 4.4).
 _SECONDS = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0,
@@ -105,7 +105,7 @@ def _time_scale(instance: Instance, units: str, place: str) -> float:
     return scale / instance.get_setting("ligament_time_unit_in_seconds", "float", 1.0)
 
 
-def hdf5_gives(instance: Instance) -> Iterator[Given]:
+def hdf5_gives(instance: Instance) -> Iterator[SourceMessage]:
     """Yields the parts of a dataset along its first axis."""
     h5py = package(instance, "h5py")
     file, path = _opened(instance.get_setting("file", "str"), lambda path: h5py.File(path, "r"))
@@ -127,10 +127,10 @@ def hdf5_gives(instance: Instance) -> Iterator[Given]:
             scale = _time_scale(instance, _unit_of(array.attrs.get("units")), f"{path}: {time}")
             times = _times_in(instance, array, time, scale)
         for at, data, place in _rows(instance, dataset, f"{path}: {wanted}", times):
-            yield Given(at, _value(data, unit), place)
+            yield SourceMessage(at, _value(data, unit), place)
 
 
-def netcdf_gives(instance: Instance) -> Iterator[Given]:
+def netcdf_gives(instance: Instance) -> Iterator[SourceMessage]:
     """Yields the parts of a variable along its first axis."""
     netcdf = package(instance, "netCDF4")
     file, path = _opened(instance.get_setting("file", "str"), lambda path: netcdf.Dataset(path, "r"))
@@ -163,7 +163,7 @@ def netcdf_gives(instance: Instance) -> Iterator[Given]:
             elif np.ma.is_masked(data):
                 text = "values are missing here; set \"holes: nan\" to send them as no numbers"
                 raise wrong("malformed-source", f"{place}: {text}")
-            yield Given(at, _value(np.ma.getdata(data), unit), place)
+            yield SourceMessage(at, _value(np.ma.getdata(data), unit), place)
 
 
 def _with_nan(data: Any, place: str) -> Any:
@@ -203,7 +203,7 @@ def _named(path: Path, file: Any, setting: str, name: str, there: list[str]) -> 
     return file[name]
 
 
-class _Whole:
+class _WholeFile:
     """A file that gets its name when all of it is on the disk."""
 
     _being_written: set[Path] = set()
@@ -247,7 +247,7 @@ class _Table(ABC):
     """Messages one after the other along a first axis that grows, and their times."""
 
     def __init__(self, instance: Instance, suffix: str, setting: str) -> None:
-        self._whole = _Whole(instance, suffix)
+        self._whole = _WholeFile(instance, suffix)
         self._name: str = instance.get_setting(setting, "str", "data")
         if self._name == "time":
             raise wrong("shipped-setting-wrong", f'"{setting}" cannot be "time", which has the times')

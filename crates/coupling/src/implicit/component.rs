@@ -390,8 +390,7 @@ impl Submodel for Implicit {
         match self.schedule.windows.short_window() {
             Some(length) => {
                 let text = format!(
-                    "{}: the window does not divide the time, so the last one has only the length {}",
-                    self.name,
+                    "the window does not divide the time, so the last one has only the length {}",
                     ShownTime(length)
                 );
                 instance.log(LogLevel::Warning, &text)

@@ -55,7 +55,7 @@ pub struct ResolvedModel {
     pub name: String,
     /// The components, without multiplicity.
     pub components: Vec<ResolvedComponent>,
-    /// The programs that they use.
+    /// The programs that the components use.
     pub programs: Vec<Program>,
     /// All instances. The instances of a component are neighbours, and their last index grows fastest.
     pub instances: Vec<ResolvedInstance>,

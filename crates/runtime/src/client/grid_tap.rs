@@ -58,7 +58,7 @@ pub struct GridPicture {
 pub struct BlockPicture {
     /// The name of the instance or rank.
     pub name: String,
-    /// The block's points along each axis: the first one, and the one after the last.
+    /// Along each axis: the index of the block's first point, and the index after its last point.
     pub range: Vec<(u64, u64)>,
     pub content: BlockContent,
 }

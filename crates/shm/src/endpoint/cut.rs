@@ -99,9 +99,11 @@ impl InChannel {
         self.position() - self.queue.len() as u64
     }
 
-    /// Returns the number of messages of this run's sender that the code has received, or that were dropped.
+    /// Returns the number of messages of this run's sender that the code has received, or that were dropped or
+    /// are still to be dropped.
     pub(super) fn received_of_sender(&self) -> u64 {
-        self.received().saturating_add_signed(self.marks.as_ref().map_or(0, |marks| marks.balance))
+        let (balance, dropped) = self.marks.as_ref().map_or((0, 0), |marks| (marks.balance, marks.dropped));
+        self.received().saturating_add_signed(balance) + dropped
     }
 
     fn marks(&mut self) -> &mut ChannelMarks {

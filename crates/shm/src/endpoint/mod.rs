@@ -472,7 +472,8 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Returns the number of messages of each channel's sender that the code has received, with the channel's
     /// number in the run. Messages that wait in a queue do not count. The end of a channel counts as a message,
-    /// and so does one that was dropped because the code had received it before a checkpoint.
+    /// and so does one that is dropped because the code had received it before a checkpoint, also if it is
+    /// still to come.
     pub fn received_from(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.receives.iter().map(|channel| (channel.id, channel.received_of_sender()))
     }

@@ -22,9 +22,9 @@ pub enum Life {
 pub struct Process {
     pub life: Life,
     pub at: usize,
-    /// True if it computes.
+    /// True while the instance computes.
     pub busy: bool,
-    /// True if it has reported that it is done.
+    /// True once the instance has reported that it is done.
     done: bool,
     waits: Option<(AwaitedEvent, u64)>,
     epoch: u64,

@@ -92,13 +92,13 @@ final class Builder implements AutoCloseable {
         }
     }
 
-    private static final BigInteger LARGEST = BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
+    private static final BigInteger MAX_UINT64 = BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
 
     private long integer(BigInteger big, String where) throws Throwable {
         if (big.bitLength() <= 63) {
             return (long) Native.NEW_INT.invokeExact(big.longValue());
         }
-        if (big.signum() < 0 || big.compareTo(LARGEST) > 0) {
+        if (big.signum() < 0 || big.compareTo(MAX_UINT64) > 0) {
             throw new LigamentException.Usage(where + " is " + big + ", which is not in -2^63 to 2^64 - 1");
         }
         return (long) Native.NEW_UINT.invokeExact(big.longValue());

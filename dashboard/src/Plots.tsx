@@ -6,16 +6,16 @@ import type { RefObject } from "preact";
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { colours, type MapName, rangeFor } from "./colours";
 import { range } from "./tap";
-import { withoutUnit } from "./words";
+import { withoutUnit } from "./text";
 
 /** A drawing takes its colours from the style sheet at the moment in which it is made. */
-const DARK = matchMedia("(prefers-color-scheme: dark)");
-const HEIGHT = 180;
+const DARK_SCHEME = matchMedia("(prefers-color-scheme: dark)");
+const HEIGHT_PX = 180;
 /** Maximum height of a picture, px. */
-const HIGHEST = 420;
+const MAX_HEIGHT_PX = 420;
 /** Room for the numbers beside a drawing. */
-const LEFT = 64;
-const BELOW = 18;
+const LEFT_MARGIN_PX = 64;
+const BOTTOM_MARGIN_PX = 18;
 
 /** A number in a few digits. */
 function brief(x: number): string {
@@ -40,10 +40,10 @@ function useLooks(place: RefObject<HTMLElement>): number {
     const change = () => again(0);
     const sizes = new ResizeObserver(change);
     if (place.current) sizes.observe(place.current);
-    DARK.addEventListener("change", change);
+    DARK_SCHEME.addEventListener("change", change);
     return () => {
       sizes.disconnect();
-      DARK.removeEventListener("change", change);
+      DARK_SCHEME.removeEventListener("change", change);
     };
   }, [place]);
   return looks;
@@ -77,7 +77,7 @@ function Canvas({ label, of, places, at, say, words, draw }: CanvasProps) {
   const cursor = pointed === null ? null : Math.min(Math.max(pointed, 0), places - 1);
   useEffect(() => {
     const canvas = place.current!;
-    const [width, height] = [canvas.clientWidth || 400, HEIGHT];
+    const [width, height] = [canvas.clientWidth || 400, HEIGHT_PX];
     const fine = window.devicePixelRatio || 1;
     canvas.width = width * fine;
     canvas.height = height * fine;
@@ -93,7 +93,7 @@ function Canvas({ label, of, places, at, say, words, draw }: CanvasProps) {
   }, [of, cursor]);
   const pointAt = (event: PointerEvent) => {
     const box = place.current!.getBoundingClientRect();
-    point(at((event.clientX - box.left - LEFT) / Math.max(box.width - LEFT, 1)));
+    point(at((event.clientX - box.left - LEFT_MARGIN_PX) / Math.max(box.width - LEFT_MARGIN_PX, 1)));
   };
   return (
     <canvas
@@ -125,8 +125,8 @@ function edges(on: CanvasRenderingContext2D, height: number, low: string, high: 
   on.fillStyle = ink;
   on.textAlign = "right";
   // Long numbers are drawn with less space between the digits.
-  on.fillText(high, LEFT - 6, 12, LEFT - 8);
-  on.fillText(low, LEFT - 6, height - BELOW, LEFT - 8);
+  on.fillText(high, LEFT_MARGIN_PX - 6, 12, LEFT_MARGIN_PX - 8);
+  on.fillText(low, LEFT_MARGIN_PX - 6, height - BOTTOM_MARGIN_PX, LEFT_MARGIN_PX - 8);
 }
 
 /**
@@ -175,14 +175,14 @@ export function Series({
       words={(i) => `${along} ${withoutUnit(x[i])}: ${y[i]}`}
       draw={(on, width, height, ink, cursor) => {
         const span = high / 2 - low / 2;
-        const [wide, tall] = [width - LEFT, height - BELOW - 8];
+        const [wide, tall] = [width - LEFT_MARGIN_PX, height - BOTTOM_MARGIN_PX - 8];
         const at = (i: number): [number, number] => [
-          LEFT + part(i) * wide,
+          LEFT_MARGIN_PX + part(i) * wide,
           4 + tall * (span > 0 ? 1 - (y[i]! / 2 - low / 2) / span : 0.5),
         ];
         if (found) edges(on, height, ...apart(low, high), ink("--quiet"));
         on.strokeStyle = ink("--line");
-        on.strokeRect(LEFT, 4, wide, tall);
+        on.strokeRect(LEFT_MARGIN_PX, 4, wide, tall);
         on.strokeStyle = ink("--computing");
         on.fillStyle = ink("--computing");
         on.lineWidth = 1.5;
@@ -202,7 +202,7 @@ export function Series({
         on.stroke();
         on.fillStyle = ink("--quiet");
         on.textAlign = "left";
-        on.fillText(`${withoutUnit(x[0])}`, LEFT, height - 4);
+        on.fillText(`${withoutUnit(x[0])}`, LEFT_MARGIN_PX, height - 4);
         on.textAlign = "right";
         on.fillText(`${along} ${withoutUnit(x[x.length - 1])}`, width, height - 4);
         if (cursor !== null && Number.isFinite(y[cursor])) {
@@ -239,16 +239,16 @@ export function Histogram({ value, say }: { value: Counts; say: (words: string) 
         say={say}
         words={(i) => `${brief(edge(i))} to ${brief(edge(i + 1))}: ${counts[i]}`}
         draw={(on, width, height, ink, cursor) => {
-          const [wide, high] = [(width - LEFT) / counts.length, height - BELOW - 8];
+          const [wide, high] = [(width - LEFT_MARGIN_PX) / counts.length, height - BOTTOM_MARGIN_PX - 8];
           edges(on, height, "0", String(most), ink("--quiet"));
           counts.forEach((many, i) => {
             on.fillStyle = i === cursor ? ink("--waiting") : ink("--computing");
             const tall = (many / most) * high;
-            on.fillRect(LEFT + i * wide, 4 + high - tall, Math.max(wide - 1, 1), tall);
+            on.fillRect(LEFT_MARGIN_PX + i * wide, 4 + high - tall, Math.max(wide - 1, 1), tall);
           });
           on.fillStyle = ink("--quiet");
           on.textAlign = "left";
-          on.fillText(apart(least, greatest)[0], LEFT, height - 4);
+          on.fillText(apart(least, greatest)[0], LEFT_MARGIN_PX, height - 4);
           on.textAlign = "right";
           on.fillText(apart(least, greatest)[1], width, height - 4);
         }}
@@ -313,7 +313,7 @@ export function Picture({ rows, columns, elements, map, held, say }: PictureProp
         role="img"
         style={{
           aspectRatio: `${columns} / ${rows}`,
-          width: `min(100%, ${Math.ceil((HIGHEST * columns) / rows)}px)`,
+          width: `min(100%, ${Math.ceil((MAX_HEIGHT_PX * columns) / rows)}px)`,
         }}
         aria-label={
           found
