@@ -282,7 +282,7 @@ impl RecordingReader {
         Ok(RecordingReader { name, file, left, records: 1, is_over: false, info })
     }
 
-    /// Returns the next item. After `End` or `Cut` it is the same again.
+    /// Returns the next item. After `End` or `Cut` it is `End`.
     ///
     /// # Errors
     /// The file cannot be read, or was changed.
