@@ -25,7 +25,7 @@ while instance.reuse_instance():
     field = np.arange(6.0).reshape(2, 3)
     for t in range(4):
         instance.send("state", Message(0.5 * t, 0.5 * t + 0.5 if t < 3 else None, field))
-        field = field + instance.receive("result").data.array
+        field = field + instance.receive("result").data
 """
 MICRO = """
 import sys
@@ -34,7 +34,7 @@ from ligament import Instance, Message, Operator
 instance = Instance({Operator.F_INIT: ["state"], Operator.O_F: ["result"]})
 while instance.reuse_instance():
     state = instance.receive("state")
-    field = state.data.array * instance.get_setting("factor", "float")
+    field = state.data * instance.get_setting("factor", "float")
     if "changed" in sys.argv and state.timestamp == 1.0:
         field[1, 2] += 0.25
     instance.send("result", Message(state.timestamp, None, field))
