@@ -65,7 +65,7 @@ def user(tmp_path):
     command = shutil.which("ligament", path=f"{ROOT / 'target/release'}:{os.environ['PATH']}")
 
     def run(*words, env=None, limit=120):
-        variables = {**os.environ, "TMPDIR": str(tmp_path / "tmp"), **(env or {})}
+        variables = {**os.environ, "TMPDIR": run.temporary, **(env or {})}
         return subprocess.run([command, *map(str, words)], cwd=tmp_path, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=limit, env=variables)
 
@@ -82,5 +82,6 @@ def user(tmp_path):
         shutil.rmtree(tmp_path / "run", ignore_errors=True)
         return run("run", "model.ymmsl", "--record", name, "--run-dir", "run", *words, limit=limit)
 
+    run.temporary = str(tmp_path / "tmp")
     run.path, run.model, run.code, run.record = tmp_path, model, code, record
     return run

@@ -141,7 +141,7 @@ def test_questions_for_the_next_message(user):
 
 @pytest.mark.parametrize("how", ["alone", "openmpi"])
 def test_ranks_that_speak_for_themselves(user, how, monkeypatch):
-    allow_root(monkeypatch)
+    allow_root(user, monkeypatch)
     words = {"alone": ["gcc"], "openmpi": ["mpicc.openmpi", "-DWITH_MPI", "-Wno-cast-function-type"]}[how]
     program = compiled(user, words, "each.c")
     user.code("macro", """
@@ -164,13 +164,13 @@ def test_ranks_that_speak_for_themselves(user, how, monkeypatch):
     assert all(one["messages"] > 3 for one in outcomes)
     one = user("replay", "run", "--only", "flow:1")
     if how == "alone":
-        assert (one.returncode, one.stdout.split(":")[:2]) == (0, ["flow", "1"]), one.stderr
+        assert one.returncode == 0 and "\nflow:1: " in one.stdout, one.stdout + one.stderr
     else:
         assert one.returncode == 2 and "give --only flow" in one.stderr, one.stderr
 
 
 def test_an_mpi_program_whose_first_rank_speaks_for_all(user, monkeypatch):
-    allow_root(monkeypatch)
+    allow_root(user, monkeypatch)
     program = compiled(user, ["mpicc.openmpi", "-Wno-cast-function-type"], "relay.c")
     user.code("macro", """
         import numpy as np
@@ -196,8 +196,10 @@ def compiled(user, words, source):
     return program
 
 
-def allow_root(monkeypatch):
+def allow_root(user, monkeypatch):
     """Open MPI refuses root unless it is told twice; CI is root."""
+    # The names of Open MPI's sockets have no room for a long directory.
+    user.temporary = "/tmp"
     monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
     monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 
