@@ -196,7 +196,9 @@ impl Replay {
             examine(&recordings.join(recording_name(name)))?;
         }
         let (instance, rank) = rank_parts(&options.only);
-        let together = RecordedCommand::read(&recordings, instance).filter(|command| command.is_of_all_ranks);
+        // One command that starts all ranks stands beside the recording of rank 0.
+        let first = rank_name(instance, Some(0));
+        let together = RecordedCommand::read(&recordings, &first).filter(|command| command.is_of_all_ranks);
         if together.is_some() && rank.is_some() {
             return Err(fault!(
                 REPLAY_UNUSABLE,
