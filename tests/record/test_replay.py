@@ -39,8 +39,7 @@ def replayed(user, text, *words):
      "the code takes a message on port state, where the recording has that it sent a message on port result at "
      "1.5"),
     ('    instance.send("result"', '    for i in range(2):\n        instance.send("result"',
-     "the code sends a message on port result at 0, where the recording has that it took a message on port "
-     "state at 0.5"),
+     "the code fails, where the recording has that it took a message on port state at 0.5"),
     ('["state"]', '["state", "more"]',
      "the code declares the port more (F_INIT), which the recording does not have"),
     ('Operator.O_F: ["result"]', 'Operator.O_I: ["result"]',
