@@ -104,6 +104,7 @@ enum Command {
     /// Errors name their lines. The result goes to the standard output.
     Convert(crate::convert::Convert),
     Play(crate::play::PlayCommand),
+    Replay(crate::replay::ReplayCommand),
     /// Write a starter: a directory with a code, or a model.
     ///
     /// `ligament new submodel --language c NAME`, `ligament new macro …`, `ligament new model NAME`. The
@@ -198,6 +199,10 @@ pub(crate) struct Run {
     /// Do not start this instance: it will be started by hand, with `ligament join`.
     #[arg(long, value_name = "INSTANCE")]
     pub manual: Vec<String>,
+    /// Record all that passes between these instances (or all instances of a component) and the run, for
+    /// `ligament replay`. The files are in `records` below the run directory.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub record: Vec<String>,
     /// Which model to run, if the files have several.
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
@@ -554,6 +559,7 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::Convert(convert) => crate::convert::convert(&convert),
         Command::Predict(predict) => crate::predict::predict(&predict),
         Command::Play(play) => crate::play::play(&play),
+        Command::Replay(replay) => crate::replay::replay(&replay),
         Command::New(new) => crate::new::new(&new),
         Command::Study(study) => crate::study::study(&study),
         Command::PlayPart(part) => crate::play::part(&part),

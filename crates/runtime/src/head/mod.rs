@@ -15,6 +15,7 @@ mod inputs;
 mod peeks;
 mod picture;
 mod prepare;
+mod recordings;
 mod steer;
 mod viewers;
 mod why;
@@ -47,7 +48,7 @@ use ligament_model::{Edges, ResolvedModel, AXES};
 use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 use peeks::Peeks;
 use picture::NumberedPicture;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,6 +86,8 @@ pub struct RunOptions {
     pub steered: Vec<SteeringRecord>,
     /// Checkpoint from which the run resumes, such as `model-20261128@3`.
     pub resumed_from: Option<String>,
+    /// Components and instances whose calls are recorded.
+    pub recorded: Vec<String>,
     /// True if the caller makes the restarts that the model asks for.
     pub makes_restarts: bool,
 }
@@ -201,6 +204,18 @@ pub fn run_over<'a>(
         _ => Ok(checkpoints),
     });
     let checkpoints = checkpoints.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
+    let recordings = recordings::begin(model, &options.recorded, directory.path(), &mut plan);
+    let recordings = recordings.and_then(|recordings| match (&spread, checkpoints.is_in_use(model)) {
+        _ if recordings.is_empty() => Ok(recordings),
+        (Some(_), _) => {
+            Err(recordings::unusable("a run over several domains is not recorded yet; run it on one machine"))
+        }
+        (None, true) => Err(recordings::unusable(
+            "a run with checkpoints is not recorded yet; take the checkpoints out: --ignore checkpoints",
+        )),
+        (None, false) => Ok(recordings),
+    });
+    let recordings = recordings.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     let mut record = new_record(model, &options, began);
     record.run = directory.name();
     record.steering = steered;
@@ -247,6 +262,7 @@ pub fn run_over<'a>(
         taps: Vec::new(),
         steers,
         checkpoints,
+        recordings,
         strangers: Strangers::default(),
     };
     runtime.note_begun();
@@ -480,6 +496,8 @@ struct Runtime<'a> {
     taps: Vec<RemoteTapEvent>,
     steers: Steers,
     checkpoints: checkpoints::Checkpoints,
+    /// Instances whose calls are recorded.
+    recordings: BTreeSet<InstanceId>,
     /// The refused connections, which come from no domain of the run.
     strangers: Strangers,
 }
