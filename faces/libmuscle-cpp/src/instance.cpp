@@ -37,7 +37,7 @@ constexpr std::pair<ymmsl::Operator, ligament::Operator> OPERATORS[] = {
 };
 
 // The call that a program has written, as `Instance` passes it on.
-struct Wanted {
+struct ReceiveRequest {
     std::string const &port;
     std::optional<int> slot = {};
     Message const *otherwise = nullptr;
@@ -96,9 +96,9 @@ T converted(std::string const &name, SettingValue const &value) {
     try {
         if constexpr (std::is_same_v<T, double>) {
             if (value.is_a<std::int64_t>()) {
-                constexpr std::int64_t LARGEST_EXACT = std::int64_t{1} << 53;
+                constexpr std::int64_t MAX_EXACT = std::int64_t{1} << 53;
                 auto const whole = value.as<std::int64_t>();
-                if (-LARGEST_EXACT <= whole && whole <= LARGEST_EXACT) return static_cast<double>(whole);
+                if (-MAX_EXACT <= whole && whole <= MAX_EXACT) return static_cast<double>(whole);
             }
         }
         return value.as<T>();
@@ -194,7 +194,7 @@ public:
         }
     }
 
-    Message receive(Wanted const &wanted) {
+    Message receive(ReceiveRequest const &wanted) {
         Message result(-1.0, DataConstRef());  // what ranks besides the root get
         try {
             ranks_.together(Call::receive, wanted.port.c_str(), [&] {
@@ -242,7 +242,7 @@ private:
         return receives && !core_->is_connected(port);
     }
 
-    Message receive_on_root(Wanted const &wanted) {
+    Message receive_on_root(ReceiveRequest const &wanted) {
         if (wanted.otherwise && lacks_sender(wanted.port)) return *wanted.otherwise;
         try {
             ligament::Slot const slot = slot_of(wanted.slot);

@@ -5,7 +5,7 @@
 #include <limits>
 #include <ymmsl/ymmsl.hpp>
 
-#include "shown.hpp"
+#include "repr.hpp"
 
 using libmuscle::Data;
 using libmuscle::Instance;
@@ -50,9 +50,9 @@ static std::vector<Data> values() {
 
 static void note(std::string const &what, std::string const &port, int slot, Message const &message) {
     record << what << " " << port << " " << (slot < 0 ? "None" : std::to_string(slot)) << " "
-           << shown(message.timestamp()) << " "
-           << (message.has_next_timestamp() ? shown(message.next_timestamp()) : "None") << " "
-           << shown(message.data()) << (message.has_settings() ? " " + shown(message.settings()) : "") << "\n";
+           << repr(message.timestamp()) << " "
+           << (message.has_next_timestamp() ? repr(message.next_timestamp()) : "None") << " "
+           << repr(message.data()) << (message.has_settings() ? " " + repr(message.settings()) : "") << "\n";
 }
 
 static void describe(Instance const &instance) {
@@ -68,16 +68,16 @@ static void describe(Instance const &instance) {
                 length = std::to_string(instance.get_port_length(name));
             }
             record << "port " << ymmsl::operator_name(op) << " " << name << " "
-                   << shown(instance.is_connected(name)) << " " << shown(vector) << " " << length << " "
-                   << shown(resizable) << "\n";
+                   << repr(instance.is_connected(name)) << " " << repr(vector) << " " << length << " "
+                   << repr(resizable) << "\n";
         }
     }
 }
 
 template <class T>
 static void ask_one(Instance const &instance, std::string const &name) {
-    record << "setting " << name << " " << shown(instance.get_setting_as<T>(name)) << " "
-           << shown(instance.get_setting(name)) << "\n";
+    record << "setting " << name << " " << repr(instance.get_setting_as<T>(name)) << " "
+           << repr(instance.get_setting(name)) << "\n";
 }
 
 static void ask(Instance const &instance) {
@@ -91,7 +91,7 @@ static void ask(Instance const &instance) {
     record << "default " << instance.get_setting_as<int>("unset", 4) << "\n";
     auto names = instance.list_settings();
     std::sort(names.begin(), names.end());
-    record << "names " << shown(names) << "\n";
+    record << "names " << repr(names) << "\n";
 }
 
 static void driver(int argc, char *argv[]) {
@@ -127,7 +127,7 @@ static void worker(int argc, char *argv[]) {
     describe(instance);
     while (instance.reuse_instance()) {
         record << "overlay " << instance.get_setting_as<std::int64_t>("amount") << " "
-               << shown(instance.get_setting_as<double>("scale")) << "\n";
+               << repr(instance.get_setting_as<double>("scale")) << "\n";
         Message const work = instance.receive("work_in");
         note("receive", "work_in", -1, work);
         Message state(0.0, Data());
@@ -146,7 +146,7 @@ static void helper(int argc, char *argv[]) {
     while (instance.reuse_instance()) {
         Message const state = instance.receive_with_settings("state_in");
         note("with settings", "state_in", -1, state);
-        record << "not applied " << shown(instance.get_setting("amount", SettingValue("none"))) << "\n";
+        record << "not applied " << repr(instance.get_setting("amount", SettingValue("none"))) << "\n";
         instance.send("state_out", Message(state.timestamp(), state.data(), state.settings()));
     }
 }
@@ -168,7 +168,7 @@ static void collector(int argc, char *argv[]) {
     Instance instance(argc, argv, ports);
     Message const otherwise(5.0, Data("default"));
     while (instance.reuse_instance()) {
-        record << "length " << instance.get_port_length("parts") << " " << shown(otherwise.data()) << "\n";
+        record << "length " << instance.get_port_length("parts") << " " << repr(otherwise.data()) << "\n";
         for (int slot = 0; slot < instance.get_port_length("parts"); ++slot) {
             note("receive", "parts", slot, slot == 0 ? instance.receive("parts", slot, otherwise)
                                                      : instance.receive("parts", slot));
@@ -176,7 +176,7 @@ static void collector(int argc, char *argv[]) {
         Message const got = instance.receive("unconnected", otherwise);
         Message const alike = instance.receive_with_settings("unconnected", otherwise);
         bool const same = got.data().as<std::string>() == "default" && alike.timestamp() == 5.0;
-        record << "the default " << shown(same) << "\n";
+        record << "the default " << repr(same) << "\n";
     }
 }
 

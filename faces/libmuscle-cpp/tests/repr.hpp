@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-inline std::string shown(bool value) { return value ? "True" : "False"; }
-inline std::string shown(std::int64_t value) { return std::to_string(value); }
-inline std::string shown(std::string const &text) { return "'" + text + "'"; }
+inline std::string repr(bool value) { return value ? "True" : "False"; }
+inline std::string repr(std::int64_t value) { return std::to_string(value); }
+inline std::string repr(std::string const &text) { return "'" + text + "'"; }
 
-inline std::string shown(double value) {
+inline std::string repr(double value) {
     if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
     char text[40];
     if (std::floor(value) == value && std::fabs(value) < 1e16) {
@@ -29,26 +29,26 @@ inline std::string shown(double value) {
 }
 
 template <class T>
-std::string shown(std::vector<T> const &items) {
+std::string repr(std::vector<T> const &items) {
     std::string text;
-    for (auto const &item : items) text += (text.empty() ? "" : ", ") + shown(item);
+    for (auto const &item : items) text += (text.empty() ? "" : ", ") + repr(item);
     return "[" + text + "]";
 }
 
-inline std::string shown(ymmsl::SettingValue const &value) {
-    if (value.is_a<std::string>()) return shown(value.as<std::string>());
-    if (value.is_a<std::int64_t>()) return shown(value.as<std::int64_t>());
-    if (value.is_a<double>()) return shown(value.as<double>());
-    if (value.is_a<bool>()) return shown(value.as<bool>());
-    if (value.is_a<std::vector<std::int64_t>>()) return shown(value.as<std::vector<std::int64_t>>());
-    if (value.is_a<std::vector<double>>()) return shown(value.as<std::vector<double>>());
-    return shown(value.as<std::vector<std::vector<double>>>());
+inline std::string repr(ymmsl::SettingValue const &value) {
+    if (value.is_a<std::string>()) return repr(value.as<std::string>());
+    if (value.is_a<std::int64_t>()) return repr(value.as<std::int64_t>());
+    if (value.is_a<double>()) return repr(value.as<double>());
+    if (value.is_a<bool>()) return repr(value.as<bool>());
+    if (value.is_a<std::vector<std::int64_t>>()) return repr(value.as<std::vector<std::int64_t>>());
+    if (value.is_a<std::vector<double>>()) return repr(value.as<std::vector<double>>());
+    return repr(value.as<std::vector<std::vector<double>>>());
 }
 
-inline std::string shown(ymmsl::Settings const &settings) {
+inline std::string repr(ymmsl::Settings const &settings) {
     std::vector<std::string> entries;
     for (auto const &one : settings) {
-        entries.push_back("(" + shown(static_cast<std::string>(one.first)) + ", " + shown(one.second) + ")");
+        entries.push_back("(" + repr(static_cast<std::string>(one.first)) + ", " + repr(one.second) + ")");
     }
     std::sort(entries.begin(), entries.end());
     std::string text;
@@ -62,9 +62,9 @@ std::string elements(libmuscle::DataConstRef const &grid, std::size_t axis, std:
     auto const shape = grid.shape();
     if (axis == shape.size()) {
         T const element = grid.elements<T>()[at];
-        if (std::is_same<T, bool>::value) return shown(element != T());
-        if (std::is_floating_point<T>::value) return shown(static_cast<double>(element));
-        return shown(static_cast<std::int64_t>(element));
+        if (std::is_same<T, bool>::value) return repr(element != T());
+        if (std::is_floating_point<T>::value) return repr(static_cast<double>(element));
+        return repr(static_cast<std::int64_t>(element));
     }
     std::size_t step = 1;
     bool const first = grid.storage_order() == libmuscle::StorageOrder::first_adjacent;
@@ -85,16 +85,16 @@ std::string shown_grid(libmuscle::DataConstRef const &grid, std::string const &t
     if (grid.shape().size() == 1) shape += ",";
     bool const first = grid.storage_order() == libmuscle::StorageOrder::first_adjacent;
     return "Grid(" + type + " (" + shape + ") " + (first ? "F " : "C ") + elements<T>(grid, 0, 0) + " " +
-           (grid.has_indexes() ? shown(grid.indexes()) : "None") + ")";
+           (grid.has_indexes() ? repr(grid.indexes()) : "None") + ")";
 }
 
-inline std::string shown(libmuscle::DataConstRef const &data) {
+inline std::string repr(libmuscle::DataConstRef const &data) {
     if (data.is_nil()) return "None";
-    if (data.is_a<bool>()) return shown(data.as<bool>());
-    if (data.is_a<std::int64_t>()) return shown(data.as<std::int64_t>());
-    if (data.is_a<double>()) return shown(data.as<double>());
-    if (data.is_a<std::string>()) return shown(data.as<std::string>());
-    if (data.is_a<ymmsl::Settings>()) return shown(data.as<ymmsl::Settings>());
+    if (data.is_a<bool>()) return repr(data.as<bool>());
+    if (data.is_a<std::int64_t>()) return repr(data.as<std::int64_t>());
+    if (data.is_a<double>()) return repr(data.as<double>());
+    if (data.is_a<std::string>()) return repr(data.as<std::string>());
+    if (data.is_a<ymmsl::Settings>()) return repr(data.as<ymmsl::Settings>());
     if (data.is_a_byte_array()) return "b'" + std::string(data.as_byte_array(), data.size()) + "'";
     if (data.is_a_grid_of<std::int32_t>()) return shown_grid<std::int32_t>(data, "int32");
     if (data.is_a_grid_of<std::int64_t>()) return shown_grid<std::int64_t>(data, "int64");
@@ -103,7 +103,7 @@ inline std::string shown(libmuscle::DataConstRef const &data) {
     if (data.is_a_grid_of<bool>()) return shown_grid<bool>(data, "bool");
     std::vector<std::string> items;
     for (std::size_t i = 0; i < data.size(); ++i) {
-        items.push_back(data.is_a_list() ? shown(data[i]) : data.key(i) + ": " + shown(data.value(i)));
+        items.push_back(data.is_a_list() ? repr(data[i]) : data.key(i) + ": " + repr(data.value(i)));
     }
     if (data.is_a_dict()) std::sort(items.begin(), items.end());
     std::string text;
