@@ -80,7 +80,7 @@ def test_a_model_is_run(ask, tmp_path):
 
 
 @pytest.mark.parametrize("wrong, line, expected", [
-    ("gate = MPIInstance.new('gate'", 17, "is expected"),
+    ("gate = MPIInstance.new('gate', )))", 17, "is expected"),
     ("splt.couple(sink, 'out1' => 'in')", 28, 'did you mean "split"?'),
     ("$env['cells'] = 2 ** 400", 34, "beyond whole numbers"),
     ("abort 'too slow'", 25, "too slow"),

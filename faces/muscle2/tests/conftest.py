@@ -1,6 +1,7 @@
 """An installation of Ligament and of the face over it, and programs of the tests."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 FACE = HERE.parent
-sys.path.insert(0, str(HERE.parents[2] / "bindings" / "c" / "tests"))
+ROOT = HERE.parents[2]
+sys.path.insert(0, str(ROOT / "bindings" / "c" / "tests"))
 from fixtures import prefix  # noqa: E402, F401
 
 COMPILERS = {
@@ -17,6 +19,14 @@ COMPILERS = {
     ".c": ["gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"],
     ".f90": ["gfortran", "-fallow-argument-mismatch"],
 }
+
+
+@pytest.fixture(scope="session")
+def ligament():
+    """The command that runs the models."""
+    found = shutil.which("ligament", path=f"{ROOT / 'target/release'}:{os.environ['PATH']}")
+    assert found, "there is no command `ligament`; run `make build` first"
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ def test_codes_in_cpp_and_c_run_coupled(run, program, tmp_path):
                  f"sink = NativeInstance.new('sink', '{program('sink.c')}')\n"
                  "source.couple(sink, 'level-out' => 'level')\n"
                  "sink.couple(source, { 'answer' => 'answer' }, ['multiply_10'])\n"
-                 f"source.couple(sink, {types}, ['pipe'])\nsource.couple(sink, 'raw')\n"
+                 f"source.couple(sink, {{{types}}}, ['pipe'])\nsource.couple(sink, 'raw')\n"
                  "$env['max_timesteps'] = '2 s'\n$env['default_dt'] = 1\nsource['dt'] = '500 ms'\n"
                  "sink['dt'] = 0.5\nsource['cell-size'] = 2.0\nsource['is_wet'] = true\n")
     assert output("source").splitlines() == ["source 500 ms 2.0 0 true", "2:0", "2:20", "2:40", "2:60",
