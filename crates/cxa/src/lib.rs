@@ -77,8 +77,8 @@ pub fn convert(text: &str, file: &str, host: &CxaHost) -> Result<ConvertedCxa, V
 fn model_name(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or_default().split('.').next().unwrap_or_default();
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    match write::check_name(&name) {
-        Ok(()) => name,
-        Err(_) => format!("model_{name}"),
+    match write::name_objection(&name) {
+        None => name,
+        Some(_) => format!("model_{name}"),
     }
 }

@@ -53,12 +53,13 @@ struct CxaWriter<'a> {
     heap: &'a Heap,
 }
 
-/// Checks a name of a model file. The words of YAML for nothing and for truth values are none.
-pub(crate) fn check_name(name: &str) -> Result<(), String> {
+/// Returns the reason why a text is no name of a model file, or `None` if it is one. The words of YAML for
+/// nothing and for truth values are none.
+pub(crate) fn name_objection(name: &str) -> Option<String> {
     if ["null", "true", "false"].iter().any(|word| name.eq_ignore_ascii_case(word)) {
-        return Err(format!("\"{name}\" is a word of YAML, and no name"));
+        return Some(format!("\"{name}\" is a word of YAML, and no name"));
     }
-    Identifier::new(name).map(drop).map_err(|why| why.to_string())
+    Identifier::new(name).err().map(|why| why.to_string())
 }
 
 /// Returns the class of an instance, if MUSCLE 2 brings it.
@@ -83,7 +84,7 @@ impl CxaWriter<'_> {
     /// Makes a name valid in a model file: `-` becomes `_`.
     fn name(&mut self, text: &str, place: Place) -> String {
         let name = text.replace('-', "_");
-        if let Err(why) = check_name(&name) {
+        if let Some(why) = name_objection(&name) {
             self.faults.push(place.fault(why, "give it another name"));
         }
         name
@@ -288,7 +289,7 @@ impl CxaWriter<'_> {
     ) {
         let valid = name.replace('-', "_");
         match self.setting_value(value) {
-            Some(value) if check_name(&valid).is_ok() => {
+            Some(value) if name_objection(&valid).is_none() => {
                 let key = format!("{prefix}{valid}");
                 let line = format!("  {key}: {value}\n");
                 if let Some(at) = table.known.get(&key) {
