@@ -83,5 +83,6 @@ def user(tmp_path):
         return run("run", "model.ymmsl", "--record", name, "--run-dir", "run", *words, limit=limit)
 
     run.temporary = str(tmp_path / "tmp")
+    run.command = command
     run.path, run.model, run.code, run.record = tmp_path, model, code, record
     return run

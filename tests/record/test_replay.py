@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 from conftest import MICRO, ROOT
@@ -158,3 +159,16 @@ def test_a_run_that_records_nothing_has_no_records(user):
     done = user("run", "model.ymmsl", "--run-dir", "run")
     assert done.returncode == 0, done.stderr
     assert not (user.path / "run/records").exists()
+
+
+def test_a_program_ends_with_the_replay_that_started_it(recorded):
+    (recorded.path / "other.py").write_text("import time\nprint('begun', flush=True)\ntime.sleep(300)\n")
+    words = [recorded.command, "replay", "run", "--only", "micro", "--", sys.executable, "other.py"]
+    with subprocess.Popen(words, cwd=recorded.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "TMPDIR": recorded.temporary}) as replay:
+        assert replay.stdout.readline() == "begun\n"
+        replay.kill()
+        # The program has this pipe, too, so its end is the program's.
+        begun = time.monotonic()
+        assert replay.stdout.read() == ""
+        assert time.monotonic() - begun < 60

@@ -4,7 +4,7 @@
 
 use ligament_catalogue::{fault, Fault};
 use ligament_checkpoint::{recording_name, RecordKind, RecordingItem, RecordingReader};
-use ligament_launch::{quote, Command};
+use ligament_launch::{quote, until_parent_ends, Command};
 use ligament_manager::RunDirectory;
 use ligament_wire::control::{
     ENV_AGENT, ENV_IDENTITY, ENV_INSTANCE, ENV_RANKS, ENV_REPLAY_RESULTS, ENV_TOKEN, REPLAY_AGENT,
@@ -324,6 +324,7 @@ impl ReplayCommand {
         process.args(arguments).current_dir(work).stdin(std::process::Stdio::null());
         self.removed.iter().for_each(|name| _ = process.env_remove(name));
         process.envs(self.variables(recordings)).env(ENV_REPLAY_RESULTS, results);
+        until_parent_ends(&mut process);
         let status = process.status().map_err(|error| {
             fault!(REPLAY_UNUSABLE, "{} cannot be started: {error}", program.to_string_lossy())
         })?;
