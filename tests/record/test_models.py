@@ -120,7 +120,7 @@ def test_filters_at_both_ends_and_overlays_of_settings(user):
     assert states == {"macro": ("same", 4), "micro": ("same", 4)}
     printed = (user.path / "run/instances/macro/output.log").read_text().split()
     assert [float(word) for word in printed] == [5.0, 5.0, 10.0, 10.0]
-    # What the code gets and sends is what the recording has: a changed code is compared behind its filter.
+    # The recording has messages as the code gets and sends them: a changed code is compared behind its filter.
     user.code("other", MICRO.replace('"float"))', '"float") * (1.5 if message.timestamp == 2 else 1.0))'))
     changed = user("replay", "run", "--only", "micro", "--", sys.executable, "other.py")
     assert changed.stdout == "micro: port out at 2: data: 15.0, recorded 10.0\n", changed.stderr

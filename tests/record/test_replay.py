@@ -1,4 +1,4 @@
-"""What a recording holds, and what a replay says about a code that does something else."""
+"""The contents of a recording, and what a replay says about a code that does something else."""
 
 import json
 import os

@@ -1,11 +1,11 @@
 //! Operators of numbers, as Ruby computes them: whole numbers are divided downwards. A result beyond 64 bits is
 //! refused, because Ruby would go on with more digits.
 
-use crate::place::{Place, SyntaxFault};
+use crate::place::{SyntaxFault, TextPosition};
 use crate::value::CxaValue;
 use std::cmp::Ordering;
 
-pub(crate) fn unary(place: Place, operator: &str, inner: &CxaValue) -> Result<CxaValue, SyntaxFault> {
+pub(crate) fn unary(place: TextPosition, operator: &str, inner: &CxaValue) -> Result<CxaValue, SyntaxFault> {
     match (operator, inner) {
         ("!", value) => Ok(CxaValue::Bool(!value.is_true())),
         ("+", CxaValue::Int(_) | CxaValue::Float(_)) => Ok(inner.clone()),
@@ -18,7 +18,7 @@ pub(crate) fn unary(place: Place, operator: &str, inner: &CxaValue) -> Result<Cx
 }
 
 pub(crate) fn binary(
-    place: Place,
+    place: TextPosition,
     operator: &str,
     left: &CxaValue,
     right: &CxaValue,
@@ -37,7 +37,7 @@ pub(crate) fn binary(
     }
 }
 
-fn unknown(place: Place, operator: &str, left: &CxaValue, right: &CxaValue) -> SyntaxFault {
+fn unknown(place: TextPosition, operator: &str, left: &CxaValue, right: &CxaValue) -> SyntaxFault {
     let what = format!("\"{operator}\" joins {} and {}", left.kind(), right.kind());
     let advice = match (left, right) {
         (CxaValue::Text(_), CxaValue::Int(_) | CxaValue::Float(_)) => {
@@ -49,7 +49,7 @@ fn unknown(place: Place, operator: &str, left: &CxaValue, right: &CxaValue) -> S
     place.fault(what, advice)
 }
 
-fn beyond(place: Place) -> SyntaxFault {
+fn beyond(place: TextPosition) -> SyntaxFault {
     place.fault("the result is beyond whole numbers of 64 bits", "compute with a decimal point")
 }
 
@@ -64,7 +64,7 @@ fn compared(operator: &str, order: Ordering) -> Option<CxaValue> {
     })
 }
 
-fn of_whole_numbers(place: Place, operator: &str, a: i64, b: i64) -> Result<CxaValue, SyntaxFault> {
+fn of_whole_numbers(place: TextPosition, operator: &str, a: i64, b: i64) -> Result<CxaValue, SyntaxFault> {
     let found = match operator {
         "+" => a.checked_add(b),
         "-" => a.checked_sub(b),
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_computed_as_in_ruby() {
-        let place = Place { line: 1, column: 1 };
+        let place = TextPosition { line: 1, column: 1 };
         let of = |operator, a, b| binary(place, operator, &CxaValue::Int(a), &CxaValue::Int(b));
         for (operator, a, b, expected) in [
             ("/", 7, 2, 3),

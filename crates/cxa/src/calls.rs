@@ -2,9 +2,9 @@
 
 use crate::evaluate::{Evaluated, Evaluation, Flow};
 use crate::model::CxaCoupling;
-use crate::place::Place;
+use crate::place::TextPosition;
 use crate::syntax::{Block, RubyCall};
-use crate::value::{CxaValue, Part};
+use crate::value::{BuiltinObject, CxaValue};
 
 /// Classes that a file may name.
 const CLASSES: &[&str] = &[
@@ -32,7 +32,7 @@ const HOME: &str = "MUSCLE_HOME";
 
 /// A call after its receiver and arguments are evaluated.
 pub(crate) struct CallRequest<'c> {
-    pub place: Place,
+    pub place: TextPosition,
     pub name: &'c str,
     pub arguments: Vec<CxaValue>,
     pub block: Option<&'c Block>,
@@ -45,7 +45,7 @@ impl CallRequest<'_> {
 }
 
 impl Evaluation<'_> {
-    pub(crate) fn constant(&mut self, place: Place, name: &str) -> Evaluated {
+    pub(crate) fn constant(&mut self, place: TextPosition, name: &str) -> Evaluated {
         if let Some(value) = self.variables.get(name) {
             return Ok(value.clone());
         }
@@ -53,7 +53,7 @@ impl Evaluation<'_> {
             return Ok(CxaValue::Class(class));
         }
         match name {
-            "ENV" => Ok(CxaValue::Part(Part::Environment)),
+            "ENV" => Ok(CxaValue::Builtin(BuiltinObject::Environment)),
             "__FILE__" => Ok(CxaValue::text(format!("{}/model.cxa.rb", self.host.folder))),
             "ARGV" => Ok(self.heap.list(Vec::new())),
             _ => {
@@ -66,7 +66,7 @@ impl Evaluation<'_> {
         }
     }
 
-    pub(crate) fn call(&mut self, place: Place, call: &RubyCall) -> Evaluated {
+    pub(crate) fn call(&mut self, place: TextPosition, call: &RubyCall) -> Evaluated {
         let receiver = match &call.receiver {
             Some(receiver) => Some(self.known(receiver)?),
             None => None,
@@ -77,7 +77,7 @@ impl Evaluation<'_> {
             None => self.function(&request),
             Some(CxaValue::Class(class)) => self.method_of_class(class, &request),
             Some(CxaValue::Instance(at)) => self.method_of_instance(at, &request),
-            Some(CxaValue::Part(part)) => self.method_of_part(part, &request),
+            Some(CxaValue::Builtin(part)) => self.method_of_part(part, &request),
             Some(value) => self.method(&value, &request),
         }
     }
@@ -106,8 +106,8 @@ impl Evaluation<'_> {
                 self.model.warnings.push(fault);
                 Ok(CxaValue::Bool(true))
             }
-            "add_classpath" | "add_libpath" | "add_path" => self.method_of_part(Part::Muscle, request),
-            "attach" | "tie" => self.method_of_part(Part::Scheme, request),
+            "add_classpath" | "add_libpath" | "add_path" => self.method_of_part(BuiltinObject::Muscle, request),
+            "attach" | "tie" => self.method_of_part(BuiltinObject::Scheme, request),
             "loop" => match request.block {
                 Some(block) => {
                     while self.pass(&block.body)? {
@@ -141,9 +141,9 @@ impl Evaluation<'_> {
 
     fn method_of_class(&mut self, class: &str, request: &CallRequest) -> Evaluated {
         match (class, request.name) {
-            ("Cxa", "LAST") => Ok(CxaValue::Part(Part::Cxa)),
-            ("Muscle", "LAST") => Ok(CxaValue::Part(Part::Muscle)),
-            ("ConnectionScheme", "LAST") => Ok(CxaValue::Part(Part::Scheme)),
+            ("Cxa", "LAST") => Ok(CxaValue::Builtin(BuiltinObject::Cxa)),
+            ("Muscle", "LAST") => Ok(CxaValue::Builtin(BuiltinObject::Muscle)),
+            ("ConnectionScheme", "LAST") => Ok(CxaValue::Builtin(BuiltinObject::Scheme)),
             ("Conduit", "new") => Ok(request.arguments.last().cloned().unwrap_or(CxaValue::Nil)),
             ("Array", "new") => {
                 let count = match request.argument(0) {
@@ -192,33 +192,35 @@ impl Evaluation<'_> {
         self.text(place, text)
     }
 
-    pub(crate) fn method_of_part(&mut self, part: Part, request: &CallRequest) -> Evaluated {
+    pub(crate) fn method_of_part(&mut self, part: BuiltinObject, request: &CallRequest) -> Evaluated {
         let place = request.place;
         match (part, request.name) {
-            (Part::Cxa, "env") => Ok(CxaValue::Part(Part::Settings)),
-            (Part::Cxa, "cs") => Ok(CxaValue::Part(Part::Scheme)),
-            (Part::Cxa, "add_kernel" | "add_instance") => self.new_instance("Instance", request),
-            (Part::Cxa, "add_terminal") => self.new_instance("Terminal", request),
-            (Part::Cxa, "get") => self.instance_of(place, &request.argument(0)).map(CxaValue::Instance),
-            (Part::Muscle, "add_classpath") => {
+            (BuiltinObject::Cxa, "env") => Ok(CxaValue::Builtin(BuiltinObject::Settings)),
+            (BuiltinObject::Cxa, "cs") => Ok(CxaValue::Builtin(BuiltinObject::Scheme)),
+            (BuiltinObject::Cxa, "add_kernel" | "add_instance") => self.new_instance("Instance", request),
+            (BuiltinObject::Cxa, "add_terminal") => self.new_instance("Terminal", request),
+            (BuiltinObject::Cxa, "get") => {
+                self.instance_of(place, &request.argument(0)).map(CxaValue::Instance)
+            }
+            (BuiltinObject::Muscle, "add_classpath") => {
                 let path = self.shown(place, &request.argument(0))?;
                 self.model.classpath.push(path);
                 Ok(CxaValue::Nil)
             }
-            (Part::Muscle, "add_libpath" | "add_path") => {
+            (BuiltinObject::Muscle, "add_libpath" | "add_path") => {
                 let path = self.shown(place, &request.argument(0))?;
                 let what = format!("\"{path}\" is to be searched for libraries, and is left out");
                 let advice = "write it under \"env\" of the programs: LD_LIBRARY_PATH";
                 self.model.warnings.push(place.fault(what, advice));
                 Ok(CxaValue::Nil)
             }
-            (Part::Scheme, "attach") => self.attach(request),
-            (Part::Scheme, "tie") => self.tie(request),
-            (Part::Environment, "has_key?" | "key?" | "include?" | "member?") => {
+            (BuiltinObject::Scheme, "attach") => self.attach(request),
+            (BuiltinObject::Scheme, "tie") => self.tie(request),
+            (BuiltinObject::Environment, "has_key?" | "key?" | "include?" | "member?") => {
                 let name = self.shown(place, &request.argument(0))?;
                 Ok(CxaValue::Bool(self.variable_of_environment(&name).is_some()))
             }
-            (Part::Environment, "fetch") => {
+            (BuiltinObject::Environment, "fetch") => {
                 let name = self.shown(place, &request.argument(0))?;
                 match (self.variable_of_environment(&name), request.arguments.get(1)) {
                     (Some(text), _) => Ok(CxaValue::text(text)),
@@ -229,17 +231,17 @@ impl Evaluation<'_> {
                     }
                 }
             }
-            (Part::Settings, "merge!" | "update") => self.merge(request),
-            (Part::Settings, "has_key?" | "key?" | "include?" | "member?") => {
+            (BuiltinObject::Settings, "merge!" | "update") => self.merge(request),
+            (BuiltinObject::Settings, "has_key?" | "key?" | "include?" | "member?") => {
                 let name = self.shown(place, &request.argument(0))?;
                 Ok(CxaValue::Bool(self.model.settings.get(&name).is_some()))
             }
-            (Part::Settings, "delete") => {
+            (BuiltinObject::Settings, "delete") => {
                 let name = self.shown(place, &request.argument(0))?;
                 self.model.settings.set(&name, CxaValue::Nil, place);
                 Ok(CxaValue::Nil)
             }
-            (part, _) => Err(self.unknown_call(request, CxaValue::Part(part).kind())),
+            (part, _) => Err(self.unknown_call(request, CxaValue::Builtin(part).kind())),
         }
     }
 
@@ -256,11 +258,11 @@ impl Evaluation<'_> {
             let name = self.shown(request.place, &key)?;
             self.model.settings.set(&name, value, request.place);
         }
-        Ok(CxaValue::Part(Part::Settings))
+        Ok(CxaValue::Builtin(BuiltinObject::Settings))
     }
 
     /// Returns the instance that a value is, or names.
-    fn instance_of(&mut self, place: Place, value: &CxaValue) -> Evaluated<usize> {
+    fn instance_of(&mut self, place: TextPosition, value: &CxaValue) -> Evaluated<usize> {
         if let CxaValue::Instance(at) = value {
             return Ok(*at);
         }
@@ -337,7 +339,7 @@ impl Evaluation<'_> {
     }
 
     /// Returns pairs of ports: of a map, or the same name at both ends.
-    fn ports(&mut self, place: Place, value: &CxaValue) -> Evaluated<Vec<(String, String)>> {
+    fn ports(&mut self, place: TextPosition, value: &CxaValue) -> Evaluated<Vec<(String, String)>> {
         match value {
             CxaValue::Map(map) => {
                 let pairs = self.heap.maps[*map].clone();
@@ -360,7 +362,7 @@ impl Evaluation<'_> {
     /// Couples ports. One list of filters runs at the receiver; of two, the first runs at the sender.
     fn join(
         &mut self,
-        place: Place,
+        place: TextPosition,
         (from, to): (usize, usize),
         ports: Vec<(String, String)>,
         filters: (CxaValue, CxaValue),
@@ -384,7 +386,7 @@ impl Evaluation<'_> {
         Ok(CxaValue::Nil)
     }
 
-    fn filters(&mut self, place: Place, value: &CxaValue) -> Evaluated<Vec<String>> {
+    fn filters(&mut self, place: TextPosition, value: &CxaValue) -> Evaluated<Vec<String>> {
         match value {
             CxaValue::Nil => Ok(Vec::new()),
             CxaValue::List(list) => {
@@ -401,16 +403,16 @@ impl Evaluation<'_> {
     }
 
     /// Returns an element of a list, map or text, a setting, or a variable of the environment.
-    pub(crate) fn element(&mut self, place: Place, of: &CxaValue, index: &[CxaValue]) -> Evaluated {
+    pub(crate) fn element(&mut self, place: TextPosition, of: &CxaValue, index: &[CxaValue]) -> Evaluated {
         let (Some(key), 1) = (index.first(), index.len()) else {
             return Err(place.fault("an element has one index", "write one").into());
         };
         match (of, key) {
-            (CxaValue::Part(Part::Environment), _) => {
+            (CxaValue::Builtin(BuiltinObject::Environment), _) => {
                 let name = self.shown(place, key)?;
                 Ok(self.variable_of_environment(&name).map_or(CxaValue::Nil, CxaValue::text))
             }
-            (CxaValue::Part(Part::Settings), _) => {
+            (CxaValue::Builtin(BuiltinObject::Settings), _) => {
                 let name = self.shown(place, key)?;
                 Ok(self.model.settings.get(&name).cloned().unwrap_or(CxaValue::Nil))
             }
@@ -437,12 +439,12 @@ impl Evaluation<'_> {
 
     pub(crate) fn set_element(
         &mut self,
-        place: Place,
+        place: TextPosition,
         (of, key): (&CxaValue, &CxaValue),
         value: CxaValue,
     ) -> Evaluated<()> {
         match (of, key) {
-            (CxaValue::Part(Part::Settings), _) => {
+            (CxaValue::Builtin(BuiltinObject::Settings), _) => {
                 let name = self.shown(place, key)?;
                 self.model.settings.set(&name, value, place);
             }

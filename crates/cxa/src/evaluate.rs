@@ -3,9 +3,9 @@
 
 use crate::arithmetic;
 use crate::model::CxaModel;
-use crate::place::{Place, SyntaxFault};
+use crate::place::{SyntaxFault, TextPosition};
 use crate::syntax::{Node, NodeKind, Piece, RubyCase, Target};
-use crate::value::{CxaValue, Heap, Part, MAX_TEXT_BYTES};
+use crate::value::{BuiltinObject, CxaValue, Heap, MAX_TEXT_BYTES};
 use std::collections::HashMap;
 
 /// Maximum number of steps of a file.
@@ -81,7 +81,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Counts `steps` steps.
-    pub(crate) fn charge(&mut self, place: Place, steps: usize) -> Evaluated<()> {
+    pub(crate) fn charge(&mut self, place: TextPosition, steps: usize) -> Evaluated<()> {
         self.steps = self.steps.saturating_add(steps as u64);
         if self.steps > MAX_STEPS {
             let what = format!("the file takes more than {MAX_STEPS} steps up to here");
@@ -91,7 +91,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Makes a text, and counts its length.
-    pub(crate) fn text(&mut self, place: Place, text: String) -> Evaluated {
+    pub(crate) fn text(&mut self, place: TextPosition, text: String) -> Evaluated {
         self.charge(place, text.len() / BYTES_A_STEP)?;
         if text.len() > MAX_TEXT_BYTES {
             let what = format!("a text has more than {MAX_TEXT_BYTES} bytes");
@@ -233,7 +233,7 @@ impl<'a> Evaluation<'a> {
     /// Evaluates a body for each element of a list, map or range.
     pub(crate) fn each(
         &mut self,
-        place: Place,
+        place: TextPosition,
         of: &CxaValue,
         (names, body): (&[String], &[Node]),
     ) -> Evaluated {
@@ -250,7 +250,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Returns the element at an index of what a loop goes over, or `None` behind the last one.
-    fn element_at(&mut self, place: Place, of: &CxaValue, at: usize) -> Evaluated<Option<CxaValue>> {
+    fn element_at(&mut self, place: TextPosition, of: &CxaValue, at: usize) -> Evaluated<Option<CxaValue>> {
         match of {
             CxaValue::List(list) => Ok(self.heap.lists[*list].get(at).cloned()),
             CxaValue::Range(first, last) => {
@@ -285,7 +285,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn pieces(&mut self, place: Place, pieces: &[Piece]) -> Evaluated {
+    fn pieces(&mut self, place: TextPosition, pieces: &[Piece]) -> Evaluated {
         let mut text = String::new();
         for piece in pieces {
             match piece {
@@ -301,7 +301,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Writes a value as Ruby's `to_s` does.
-    pub(crate) fn shown(&mut self, place: Place, value: &CxaValue) -> Evaluated<String> {
+    pub(crate) fn shown(&mut self, place: TextPosition, value: &CxaValue) -> Evaluated<String> {
         let text = self.heap.shown(value).ok_or_else(|| {
             place.fault(format!("{} cannot be written as a text", value.kind()), "use a text or a number")
         })?;
@@ -323,7 +323,7 @@ impl<'a> Evaluation<'a> {
         Ok(self.heap.map(map))
     }
 
-    fn range(&mut self, place: Place, (first, last): (&Node, &Node), is_open: bool) -> Evaluated {
+    fn range(&mut self, place: TextPosition, (first, last): (&Node, &Node), is_open: bool) -> Evaluated {
         match (self.known(first)?, self.known(last)?) {
             (CxaValue::Int(first), CxaValue::Int(last)) => {
                 let last = if is_open { last.saturating_sub(1) } else { last };
@@ -336,7 +336,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn variable(&mut self, place: Place, name: &str) -> Evaluated {
+    fn variable(&mut self, place: TextPosition, name: &str) -> Evaluated {
         if let Some(value) = self.variables.get(name) {
             return Ok(value.clone());
         }
@@ -354,10 +354,10 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    fn global(&mut self, place: Place, name: &str) -> Evaluated {
+    fn global(&mut self, place: TextPosition, name: &str) -> Evaluated {
         match name {
-            "env" => Ok(CxaValue::Part(Part::Settings)),
-            "muscle_connection_scheme" => Ok(CxaValue::Part(Part::Scheme)),
+            "env" => Ok(CxaValue::Builtin(BuiltinObject::Settings)),
+            "muscle_connection_scheme" => Ok(CxaValue::Builtin(BuiltinObject::Scheme)),
             // MUSCLE 2 loads the file, so `__FILE__ == $0` is false.
             "0" | "PROGRAM_NAME" => Ok(CxaValue::text("muscle2")),
             _ => match self.variables.get(&format!("${name}")) {
@@ -369,7 +369,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn assign(&mut self, place: Place, target: &Target, value: &Node) -> Evaluated {
+    fn assign(&mut self, place: TextPosition, target: &Target, value: &Node) -> Evaluated {
         let value = match self.value(value) {
             Err(Flow::Failed(fault)) => {
                 self.report(fault)?;
@@ -382,7 +382,7 @@ impl<'a> Evaluation<'a> {
         Ok(value)
     }
 
-    pub(crate) fn give(&mut self, place: Place, target: &Target, value: CxaValue) -> Evaluated<()> {
+    pub(crate) fn give(&mut self, place: TextPosition, target: &Target, value: CxaValue) -> Evaluated<()> {
         match target {
             Target::Variable(name) => {
                 self.variables.insert(name.clone(), value);
@@ -401,7 +401,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    fn assign_all(&mut self, place: Place, targets: &[Target], value: &Node) -> Evaluated {
+    fn assign_all(&mut self, place: TextPosition, targets: &[Target], value: &Node) -> Evaluated {
         let value = self.known(value)?;
         let values = match &value {
             CxaValue::List(list) => self.heap.lists[*list].iter().take(targets.len()).cloned().collect(),
@@ -413,7 +413,7 @@ impl<'a> Evaluation<'a> {
         Ok(value)
     }
 
-    fn change(&mut self, place: Place, target: &Target, (operator, value): (&str, &Node)) -> Evaluated {
+    fn change(&mut self, place: TextPosition, target: &Target, (operator, value): (&str, &Node)) -> Evaluated {
         let old = match target {
             Target::Variable(name) => self.variables.get(name).cloned().unwrap_or(CxaValue::Nil),
             Target::Global(name) => self.variables.get(&format!("${name}")).cloned().unwrap_or(CxaValue::Nil),
@@ -447,7 +447,7 @@ impl<'a> Evaluation<'a> {
         self.body(otherwise)
     }
 
-    fn case(&mut self, place: Place, case: &RubyCase) -> Evaluated {
+    fn case(&mut self, place: TextPosition, case: &RubyCase) -> Evaluated {
         let subject = case.subject.as_ref().map(|subject| self.known(subject)).transpose()?;
         for (values, body) in &case.branches {
             for value in values {
@@ -467,7 +467,7 @@ impl<'a> Evaluation<'a> {
     /// Computes a binary operator, also of texts and lists.
     pub(crate) fn binary(
         &mut self,
-        place: Place,
+        place: TextPosition,
         operator: &str,
         (left, right): (&CxaValue, &CxaValue),
     ) -> Evaluated {
@@ -513,6 +513,6 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-fn value_place(pairs: &[(Node, Node)]) -> Place {
-    pairs.first().map_or(Place { line: 0, column: 0 }, |(key, _)| key.place)
+fn value_place(pairs: &[(Node, Node)]) -> TextPosition {
+    pairs.first().map_or(TextPosition { line: 0, column: 0 }, |(key, _)| key.place)
 }

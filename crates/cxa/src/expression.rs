@@ -1,7 +1,7 @@
 //! Parser of expressions: operators by their binding, calls with and without brackets, lists, maps and texts.
 
 use crate::parser::{is_assignable, is_construct, is_keyword, Parsed, Parser, MAX_DEPTH};
-use crate::place::Place;
+use crate::place::TextPosition;
 use crate::syntax::{Block, Node, NodeKind, Piece, RubyCall};
 use crate::tokens::{TextPart, Token, Word};
 
@@ -169,7 +169,7 @@ impl Parser {
         }
     }
 
-    fn method(&mut self, receiver: Node, place: Place) -> Parsed<NodeKind> {
+    fn method(&mut self, receiver: Node, place: TextPosition) -> Parsed<NodeKind> {
         let name = match self.word().clone() {
             Word::Name(name) => name,
             _ => return Err(self.unexpected("the name of a method")),
@@ -238,7 +238,7 @@ impl Parser {
     }
 
     /// Parses a name: a keyword, a variable, a constant, or a call.
-    fn named(&mut self, name: String, place: Place) -> Parsed<Node> {
+    fn named(&mut self, name: String, place: TextPosition) -> Parsed<Node> {
         if is_construct(&name) {
             return self.deeper(|parser| parser.construct(&name));
         }

@@ -3,7 +3,7 @@
 use crate::calls::CallRequest;
 use crate::evaluate::{Evaluated, Evaluation};
 use crate::model::{CxaInstance, InstanceKind, SettingTable};
-use crate::place::Place;
+use crate::place::TextPosition;
 use crate::value::CxaValue;
 
 /// Options of the classes, by their names in versions of MUSCLE 2, and the setting that each one becomes.
@@ -99,7 +99,7 @@ impl Evaluation<'_> {
         Ok(())
     }
 
-    fn word(&mut self, place: Place, value: &CxaValue, what: &str) -> Evaluated<String> {
+    fn word(&mut self, place: TextPosition, value: &CxaValue, what: &str) -> Evaluated<String> {
         match value {
             CxaValue::Text(_) | CxaValue::Symbol(_) => self.shown(place, value),
             other => Err(place.fault(format!("{what} is {}", other.kind()), "write a text").into()),

@@ -52,7 +52,7 @@ pub fn convert(text: &str, file: &str, host: &CxaHost) -> Result<ConvertedCxa, V
         faults.sort_by_key(|fault| (fault.place.line, fault.place.column));
         faults.iter().map(|fault| fault.error(&name)).collect::<Vec<Problem>>()
     };
-    let begin = place::Place { line: 1, column: 1 };
+    let begin = place::TextPosition { line: 1, column: 1 };
     if text.len() > MAX_BYTES {
         let what = format!("the file has {} bytes, and {MAX_BYTES} are the most", text.len());
         return Err(errors(vec![begin.fault(what, "name a cxa file of MUSCLE 2")]));

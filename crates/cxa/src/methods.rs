@@ -2,7 +2,7 @@
 
 use crate::calls::CallRequest;
 use crate::evaluate::{Evaluated, Evaluation};
-use crate::place::Place;
+use crate::place::TextPosition;
 use crate::syntax::Block;
 use crate::value::{shown_float, CxaValue};
 
@@ -151,7 +151,7 @@ impl Evaluation<'_> {
     }
 
     /// Returns the elements of a list or range.
-    fn elements(&mut self, place: Place, of: &CxaValue) -> Evaluated<Vec<CxaValue>> {
+    fn elements(&mut self, place: TextPosition, of: &CxaValue) -> Evaluated<Vec<CxaValue>> {
         match of {
             CxaValue::List(list) => {
                 self.charge(place, self.heap.lists[*list].len())?;
@@ -255,7 +255,7 @@ impl Evaluation<'_> {
     }
 
     /// Writes values into a format such as `kernel%02d`.
-    pub(crate) fn formatted(&mut self, place: Place, format: &str, values: &CxaValue) -> Evaluated {
+    pub(crate) fn formatted(&mut self, place: TextPosition, format: &str, values: &CxaValue) -> Evaluated {
         let values = match values {
             CxaValue::List(list) => self.heap.lists[*list].clone(),
             value => vec![value.clone()],
@@ -285,7 +285,7 @@ impl Evaluation<'_> {
 
     fn with_format(
         &mut self,
-        place: Place,
+        place: TextPosition,
         (flags, kind): (&str, char),
         value: &CxaValue,
     ) -> Evaluated<String> {

@@ -1,6 +1,6 @@
 //! The model that a cxa file describes: instances, couplings and settings, by the rules of MUSCLE 2.
 
-use crate::place::{Place, SyntaxFault};
+use crate::place::{SyntaxFault, TextPosition};
 use crate::value::CxaValue;
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub enum InstanceKind {
 /// Values by name, in the order in which they were given.
 #[derive(Debug, Default)]
 pub(crate) struct SettingTable {
-    pub entries: Vec<(String, CxaValue, Place)>,
+    pub entries: Vec<(String, CxaValue, TextPosition)>,
     found: HashMap<String, usize>,
 }
 
@@ -32,7 +32,7 @@ impl SettingTable {
     }
 
     /// Gives a setting a value. `Nil` takes it out.
-    pub fn set(&mut self, name: &str, value: CxaValue, place: Place) {
+    pub fn set(&mut self, name: &str, value: CxaValue, place: TextPosition) {
         let at = *self.found.entry(name.to_owned()).or_insert_with(|| {
             self.entries.push((name.to_owned(), CxaValue::Nil, place));
             self.entries.len() - 1
@@ -49,7 +49,7 @@ pub(crate) struct CxaInstance {
     /// Class of Java.
     pub class: Option<String>,
     pub settings: SettingTable,
-    pub place: Place,
+    pub place: TextPosition,
 }
 
 /// A coupling of two ports.
@@ -62,7 +62,7 @@ pub(crate) struct CxaCoupling {
     pub sender_filters: Vec<String>,
     /// Filters that run at the receiver.
     pub receiver_filters: Vec<String>,
-    pub place: Place,
+    pub place: TextPosition,
 }
 
 /// The content of a cxa file.

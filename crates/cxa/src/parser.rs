@@ -1,7 +1,7 @@
 //! Parser of statements. `expression.rs` has the parser of expressions. After a mistake the parser goes on with
 //! the next line, so that a user gets all mistakes at once.
 
-use crate::place::{Place, SyntaxFault};
+use crate::place::{SyntaxFault, TextPosition};
 use crate::syntax::{Node, NodeKind, RubyCase, Target};
 use crate::tokens::{tokens, Token, Word};
 use std::collections::HashSet;
@@ -59,7 +59,7 @@ impl Parser {
         &self.tokens[self.at].word
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> TextPosition {
         self.tokens[self.at].place
     }
 
@@ -331,7 +331,7 @@ impl Parser {
     }
 
     /// Passes over a `def` or another form that is not read, up to its end.
-    fn unread(&mut self, place: Place, keyword: &str) -> SyntaxFault {
+    fn unread(&mut self, place: TextPosition, keyword: &str) -> SyntaxFault {
         self.skip_line();
         let before = self.faults.len();
         let _ = self.statements(&["end"]);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Line and column, from 1. Columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TextPosition {
     pub line: u32,
     pub column: u32,
 }
@@ -14,12 +14,12 @@ pub(crate) struct Place {
 /// A mistake, or a form that is not read, with its remedy.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SyntaxFault {
-    pub place: Place,
+    pub place: TextPosition,
     pub what: String,
     pub advice: String,
 }
 
-impl Place {
+impl TextPosition {
     pub fn fault(self, what: impl Into<String>, advice: impl Into<String>) -> SyntaxFault {
         SyntaxFault { place: self, what: what.into(), advice: advice.into() }
     }

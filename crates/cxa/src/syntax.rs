@@ -1,11 +1,11 @@
 //! The tree of a cxa file: statements and expressions, each with its place.
 
-use crate::place::Place;
+use crate::place::TextPosition;
 
 /// An expression, or a statement, which is an expression in Ruby.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
-    pub place: Place,
+    pub place: TextPosition,
     pub kind: NodeKind,
 }
 

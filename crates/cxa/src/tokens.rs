@@ -1,7 +1,7 @@
 //! Words of a cxa file: the part of Ruby's lexical grammar that such files use. A newline is a token, because
 //! it ends a statement. Texts with `#{…}` keep the tokens of their expressions.
 
-use crate::place::{Place, SyntaxFault};
+use crate::place::{SyntaxFault, TextPosition};
 
 /// Maximum depth of `#{…}` within texts.
 const MAX_TEXT_DEPTH: usize = 8;
@@ -43,7 +43,7 @@ pub(crate) enum Word {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Token {
     pub word: Word,
-    pub place: Place,
+    pub place: TextPosition,
     /// True if a blank or newline stands before it.
     pub is_spaced: bool,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Token {
 /// Fails at the first character that begins no word, and at a text or comment without an end.
 pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxFault> {
     let chars: Vec<char> = text.chars().collect();
-    Lexer { chars: &chars, at: 0, end: chars.len(), place: Place { line: 1, column: 1 }, depth: 0 }.all()
+    Lexer { chars: &chars, at: 0, end: chars.len(), place: TextPosition { line: 1, column: 1 }, depth: 0 }.all()
 }
 
 struct Lexer<'a> {
@@ -62,7 +62,7 @@ struct Lexer<'a> {
     at: usize,
     /// Index behind the last character: that of the file, or of the expression in a text.
     end: usize,
-    place: Place,
+    place: TextPosition,
     depth: usize,
 }
 
@@ -80,8 +80,8 @@ impl Lexer<'_> {
         let c = self.peek(0)?;
         self.at += 1;
         self.place = match c {
-            '\n' => Place { line: self.place.line + 1, column: 1 },
-            _ => Place { column: self.place.column + 1, ..self.place },
+            '\n' => TextPosition { line: self.place.line + 1, column: 1 },
+            _ => TextPosition { column: self.place.column + 1, ..self.place },
         };
         Some(c)
     }
@@ -385,7 +385,7 @@ impl Lexer<'_> {
     }
 
     /// Takes the expression in `#{…}` apart. The lexer is at the `{`.
-    fn inserted(&mut self, place: Place) -> Result<Vec<Token>, SyntaxFault> {
+    fn inserted(&mut self, place: TextPosition) -> Result<Vec<Token>, SyntaxFault> {
         if self.depth == MAX_TEXT_DEPTH {
             let what = format!("texts are within texts more than {MAX_TEXT_DEPTH} times");
             return Err(place.fault(what, "give the inner text to a variable"));
@@ -438,7 +438,7 @@ fn nested(depth: usize, c: char, (open, close): (char, char)) -> usize {
     }
 }
 
-fn endless(place: Place) -> SyntaxFault {
+fn endless(place: TextPosition) -> SyntaxFault {
     place.fault("a text begins here and has no end", "close it")
 }
 

@@ -10,7 +10,7 @@ const MAX_SHOWN_DEPTH: usize = 8;
 
 /// An object that stands for a part of MUSCLE 2 or of Ruby.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum BuiltinObject {
     /// `$env`.
     Settings,
     Cxa,
@@ -35,7 +35,7 @@ pub(crate) enum CxaValue {
     Range(i64, i64),
     /// Index of an instance in the model.
     Instance(usize),
-    Part(Part),
+    Builtin(BuiltinObject),
     /// A class, by its name.
     Class(&'static str),
     /// The value of a statement that has failed. Whatever uses it fails silently.
@@ -64,11 +64,11 @@ impl CxaValue {
             CxaValue::Map(_) => "a map",
             CxaValue::Range(..) => "a range",
             CxaValue::Instance(_) => "an instance",
-            CxaValue::Part(Part::Settings) => "$env",
-            CxaValue::Part(Part::Cxa) => "the cxa",
-            CxaValue::Part(Part::Muscle) => "MUSCLE",
-            CxaValue::Part(Part::Scheme) => "the connection scheme",
-            CxaValue::Part(Part::Environment) => "ENV",
+            CxaValue::Builtin(BuiltinObject::Settings) => "$env",
+            CxaValue::Builtin(BuiltinObject::Cxa) => "the cxa",
+            CxaValue::Builtin(BuiltinObject::Muscle) => "MUSCLE",
+            CxaValue::Builtin(BuiltinObject::Scheme) => "the connection scheme",
+            CxaValue::Builtin(BuiltinObject::Environment) => "ENV",
             CxaValue::Class(_) => "a class",
             CxaValue::Unknown => "unknown",
         }
@@ -141,7 +141,9 @@ impl Heap {
                 }
                 out.push('}');
             }
-            CxaValue::Instance(_) | CxaValue::Part(_) | CxaValue::Class(_) | CxaValue::Unknown => return None,
+            CxaValue::Instance(_) | CxaValue::Builtin(_) | CxaValue::Class(_) | CxaValue::Unknown => {
+                return None
+            }
         }
         Some(())
     }

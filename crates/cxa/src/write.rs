@@ -3,7 +3,7 @@
 
 use crate::filters::{counterpart, Counterpart};
 use crate::model::{CxaCoupling, CxaInstance, CxaModel, InstanceKind};
-use crate::place::{Place, SyntaxFault};
+use crate::place::{SyntaxFault, TextPosition};
 use crate::programs::{self, ProgramText};
 use crate::value::{shown_float, CxaValue, Heap};
 use ligament_model::{quoted, Identifier};
@@ -82,7 +82,7 @@ fn shipped(instance: &CxaInstance) -> Option<&'static str> {
 
 impl CxaWriter<'_> {
     /// Makes a name valid in a model file: `-` becomes `_`.
-    fn name(&mut self, text: &str, place: Place) -> String {
+    fn name(&mut self, text: &str, place: TextPosition) -> String {
         let name = text.replace('-', "_");
         if let Some(why) = name_objection(&name) {
             self.faults.push(place.fault(why, "give it another name"));
@@ -146,7 +146,7 @@ impl CxaWriter<'_> {
         Some(way)
     }
 
-    fn end(&mut self, (instance, port): &(usize, String), place: Place) -> String {
+    fn end(&mut self, (instance, port): &(usize, String), place: TextPosition) -> String {
         let port = self.name(port, place);
         format!("{}.{port}", self.names[*instance])
     }
@@ -285,7 +285,7 @@ impl CxaWriter<'_> {
         table: &mut SettingLines,
         (prefix, name): (&str, &str),
         value: &CxaValue,
-        place: Place,
+        place: TextPosition,
     ) {
         let valid = name.replace('-', "_");
         match self.setting_value(value) {

@@ -96,7 +96,6 @@ checkpoints: {{at_end: true, simulation_time: [{{at: [2]}}]}}
         assert done.returncode == 0 and file.read_text() == expected, done.stdout + done.stderr
 
 
-@pytest.mark.skipif(not mpicxx(), reason="Open MPI is not installed")
 def test_the_ranks_of_an_instance_with_mpi(program, prefix, tmp_path, monkeypatch):
     for name in ("ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM", "MCA_rmaps_base_oversubscribe"):
         monkeypatch.setenv(f"OMPI_{name}", "1")

@@ -80,7 +80,7 @@ impl SavedState {
     }
 }
 
-/// What the head knows of the checkpoints of a run (`runtime/src/head/checkpoints.rs`).
+/// The list of saved checkpoints that the head of a run keeps (`runtime/src/head/checkpoints.rs`).
 #[derive(Debug, Default)]
 pub struct Ledger {
     saved: BTreeMap<u64, BTreeSet<u32>>,

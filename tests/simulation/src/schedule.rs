@@ -75,7 +75,7 @@ struct Director<'s> {
     moves: u64,
 }
 
-/// What stays of a run beside its account.
+/// The remains of a run beside its account: progress, files and the ledger of checkpoints.
 pub struct Played {
     pub progress: Vec<Progress>,
     pub files: BTreeMap<(u64, u32), SavedState>,
