@@ -11,7 +11,7 @@ import numpy as np
 
 SEED = int(os.environ.get("LIGAMENT_SEED", "28"))
 
-# Sends the messages of one series; the setting `with` names the series.
+# A component that sends the messages of one series; the setting `with` names the series.
 SOURCE = """
 import pickle
 import numpy as np

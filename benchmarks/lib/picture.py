@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 COLOURS = """#1d3557 #0b6e4f #2a9d8f #8ac926 #457b9d #b5179e #d1495b #f4a261 #8d6e63 #5c677d #a8a8a8 #e9c46a
 #6a4c93 #222222""".split()
-WIDTH, HEIGHT, LEFT, TOP, LEGEND = 520, 420, 70, 50, 190
+WIDTH, HEIGHT, LEFT_PX, TOP, LEGEND = 520, 420, 70, 50, 190
 
 
 def _ticks(low, high):
@@ -15,15 +15,15 @@ def _ticks(low, high):
 
 def _panel(x0, title, series, x_names, y_label, low, high, colours):
     """Draws one chart. The series are {name: [(index on the x axis, value)]}."""
-    plot_w, plot_h = WIDTH - LEFT - 20, HEIGHT - TOP - 60
+    plot_w, plot_h = WIDTH - LEFT_PX - 20, HEIGHT - TOP - 60
 
     def x(i):
-        return x0 + LEFT + plot_w * i / max(len(x_names) - 1, 1)
+        return x0 + LEFT_PX + plot_w * i / max(len(x_names) - 1, 1)
 
     def y(value):
         return TOP + plot_h * (1 - math.log(value / low) / math.log(high / low))
 
-    out = [f'<text x="{x0 + LEFT}" y="{TOP - 16}" font-size="15" font-weight="bold">{escape(title)}</text>']
+    out = [f'<text x="{x0 + LEFT_PX}" y="{TOP - 16}" font-size="15" font-weight="bold">{escape(title)}</text>']
     for tick in _ticks(low, high):
         out.append(f'<path d="M{x(0):.1f} {y(tick):.1f}H{x(len(x_names) - 1):.1f}" stroke="#ddd"/>')
         out.append(f'<text x="{x(0) - 6:.1f}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')

@@ -38,8 +38,9 @@ static _Noreturn void fail(const char *format, ...) {
 }
 
 // ---- computing ----------------------------------------------------------------------------------------------
-// The computation is a chain of dependent multiplications, which needs only a core. So a step that takes longer
-// beside the sending of messages has lost time of the core; memory matters only where the array is written.
+// The computation is a chain of dependent multiplications: it needs a core, and no bandwidth of memory. So if
+// it takes longer while messages are sent, the sending has used its core. Only the writing of the array depends
+// on memory.
 static double compute(uint64_t rounds) {
     double x = 1.0;
     for (uint64_t i = 0; i < rounds; i++) {

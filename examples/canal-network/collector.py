@@ -2,7 +2,7 @@
 
 import matplotlib
 import numpy as np
-from ligament import Instance, Operator
+from ligament import Instance, InstanceFlags, Message, Operator
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -16,17 +16,28 @@ def receive_all(instance, port, slot=None):
     return messages
 
 
+def joined(films):
+    """Returns the record of each name in one array."""
+    return {name: np.concatenate(pieces) for name, pieces in films.items()}
+
+
 def gather(instance, reaches):
     """Returns all records under names such as "river.levels": an array [frame, cell]."""
-    found = {name: [] for reach in reaches for name in (f"{reach}.levels", f"{reach}.discharges")}
-    more = True
+    if instance.resuming():
+        saved = instance.load_snapshot().data
+        films, more = {name: [film] for name, film in saved["films"].items()}, saved["more"]
+    if instance.should_init():
+        names = [f"{reach}.{what}" for reach in reaches for what in ("levels", "discharges")]
+        films, more = {name: [] for name in names}, True
     while more:
         for slot, reach in enumerate(reaches):
             for what in ("levels", "discharges"):
                 film = instance.receive(what, slot)
-                found[f"{reach}.{what}"].append(film.data.T)
+                films[f"{reach}.{what}"].append(film.data.T)
                 more = film.next_timestamp is not None
-    found = {name: np.concatenate(films) for name, films in found.items()}
+        if instance.should_save_snapshot(film.timestamp):
+            instance.save_snapshot(Message(film.timestamp, None, {"films": joined(films), "more": more}))
+    found = joined(films)
     for slot, reach in enumerate(reaches):
         found[f"{reach}.balance"] = instance.receive("balances", slot).data[:, 0]
     if instance.is_connected("report"):
@@ -84,7 +95,8 @@ def draw(found, route, dx, file):
 
 
 def main():
-    instance = Instance({Operator.S: ["levels[]", "discharges[]", "balances[]", "report"]})
+    instance = Instance({Operator.S: ["levels[]", "discharges[]", "balances[]", "report"]},
+                        InstanceFlags.USES_CHECKPOINT_API)
     while instance.reuse_instance():
         reaches = instance.get_setting("reaches", "str").split()
         if len(reaches) != instance.get_port_length("levels"):
@@ -97,6 +109,9 @@ def main():
         np.savez("canal_network.npz", **found)
         route, dx = instance.get_setting("route", "str").split(), instance.get_setting("dx", "float")
         draw(found, route, dx, "canal_network.png")
+        if instance.should_save_final_snapshot():
+            films = {name: found[name] for name in found if name.endswith((".levels", ".discharges"))}
+            instance.save_final_snapshot(Message(found["time"][-1], None, {"films": films, "more": False}))
 
 
 if __name__ == "__main__":

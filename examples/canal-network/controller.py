@@ -1,6 +1,6 @@
 """The controller: gives each gate and pump an order that brings the controlled level back to its target."""
 
-from ligament import Instance, Message, Operator
+from ligament import Instance, InstanceFlags, Message, Operator
 
 
 class Regulator:
@@ -21,7 +21,8 @@ class Regulator:
 
 
 def main():
-    instance = Instance({Operator.F_INIT: ["levels[]"], Operator.O_F: ["orders[]"]})
+    instance = Instance({Operator.F_INIT: ["levels[]"], Operator.O_F: ["orders[]"]},
+                        InstanceFlags.USES_CHECKPOINT_API)
     interval = instance.get_setting("gauge_interval", "float")
     structures = instance.get_port_length("orders")
     settings = {name: instance.get_setting(name, "[float]") for name in ("targets", "gains", "integral_times",
@@ -34,10 +35,17 @@ def main():
 
     # A pass is one interval. The regulators keep their state between passes.
     while instance.reuse_instance():
+        if instance.resuming():
+            for regulator, saved in zip(regulators, instance.load_snapshot().data):
+                regulator.opening, regulator.error = saved
+        instance.should_init()  # true in each pass, because nothing is saved within one
         seen = [instance.receive("levels", slot) for slot in range(structures)]
         for slot, (level, regulator) in enumerate(zip(seen, regulators)):
             order = regulator.order(level.data, interval)
             instance.send("orders", Message(level.timestamp, level.next_timestamp, order), slot)
+        if instance.should_save_final_snapshot():
+            state = [[regulator.opening, regulator.error] for regulator in regulators]
+            instance.save_final_snapshot(Message(seen[0].timestamp + interval, None, state))
 
 
 if __name__ == "__main__":

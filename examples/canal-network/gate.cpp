@@ -4,6 +4,7 @@
 #include <exception>
 #include <iostream>
 #include <stdexcept>
+#include <vector>
 
 #include "order.hpp"
 
@@ -39,12 +40,19 @@ struct Gate {
 int main() try {
     using ligament::Operator;
     ligament::Instance instance(
-        {{Operator::F_INIT, {"above", "below"}}, {Operator::S, {"order"}}, {Operator::O_F, {"flow"}}});
+        {{Operator::F_INIT, {"above", "below"}}, {Operator::S, {"order"}}, {Operator::O_F, {"flow"}}},
+        ligament::Flags::uses_checkpoint_api);
     Gate gate(instance);
     Order order(instance);
 
-    // A pass is one step of the waters on both sides. The flow is kept between passes.
+    // A pass is one step of the waters on both sides. The flow and the order are kept between passes.
     while (instance.reuse_instance()) {
+        if (instance.resuming()) {
+            const auto saved = instance.load_snapshot().as<std::vector<double>>();
+            gate.flow = saved.at(0);
+            order.restore(saved.at(1), saved.at(2));
+        }
+        instance.should_init();  // true in each pass, because nothing is saved within one
         const ligament::Message above = instance.receive("above");
         const ligament::Message below = instance.receive("below");
         if (std::abs(above.timestamp() - below.timestamp()) > gate.dt / 2) {
@@ -53,6 +61,10 @@ int main() try {
         const double opening = order.at(above.timestamp() + gate.dt / 2);
         const double flow = gate.step(above.data().as<double>(), below.data().as<double>(), opening);
         instance.send("flow", above.times(), flow);
+        if (instance.should_save_final_snapshot()) {
+            const std::vector<double> state = {gate.flow, order.opening(), order.next()};
+            instance.save_final_snapshot(above.timestamp() + gate.dt, state);
+        }
     }
 } catch (const std::exception &error) {
     // The instance has reported the failure to the run already.

@@ -18,6 +18,14 @@ public:
      return opening_;
  }
 
+    // The order in force, for a checkpoint.
+    double opening() const { return opening_; }
+    double next() const { return next_; }
+    void restore(double opening, double next) {
+        opening_ = opening;
+        next_ = next;
+    }
+
 private:
     ligament::Instance &instance_;
     const bool obeys_;

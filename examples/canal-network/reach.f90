@@ -10,6 +10,11 @@ program reach
       real(real64) :: now = 0, until = -huge(1d0)
    end type
    type(ligament_instance) :: instance
+   ! The state, which a checkpoint has, too.
+   real(real64), allocatable :: level(:), flow(:), levels(:, :), flows(:, :)
+   type(inflow), allocatable :: above(:), below(:), lateral(:)
+   real(real64) :: balance(5, 1)
+   integer :: done, frame   ! numbers of steps, and of frames that were not sent yet
 
    instance = ligament_instance([ &
       ligament_port(LIGAMENT_O_I, 'level_above'), ligament_port(LIGAMENT_O_I, 'level_below'), &
@@ -17,7 +22,7 @@ program reach
       ligament_port(LIGAMENT_O_I, 'discharges'), &
       ligament_port(LIGAMENT_S, 'above[]'), ligament_port(LIGAMENT_S, 'below[]'), &
       ligament_port(LIGAMENT_S, 'lateral[]'), &
-      ligament_port(LIGAMENT_O_F, 'balance')])
+      ligament_port(LIGAMENT_O_F, 'balance')], uses_checkpoint_api=.true.)
    do while (instance%reuse_instance())
       call simulate()
    end do
@@ -26,11 +31,10 @@ program reach
 contains
 
    subroutine simulate()
-      real(real64), allocatable :: bed(:), level(:), flow(:), levels(:, :), flows(:, :)
-      type(inflow), allocatable :: above(:), below(:), lateral(:)
+      real(real64), allocatable :: bed(:)
       real(real64), allocatable :: next   ! time of the next message; not allocated if there is none
-      real(real64) :: dt, dx, t_max, width, roughness, time, beside, balance(5, 1)
-      integer :: n, i, step, steps, per_gauge, per_frame, per_film, frame
+      real(real64) :: dt, dx, t_max, width, roughness, time, beside
+      integer :: n, i, step, steps, per_gauge, per_frame, per_film
 
       t_max = setting('t_max')
       dt = setting('dt')
@@ -52,13 +56,11 @@ contains
          call fail('dt is too long a step for waves in water as deep as this; use at most ' // &
                    '0.7 dx / sqrt(9.81 depth)')
       allocate (flow(0:n), levels(n, per_film), flows(0:n, per_film))
-      flow = 0
       allocate (above(slots('above')), below(slots('below')), lateral(slots('lateral')))
-      balance = 0
-      balance(1, 1) = width * dx * sum(level - bed)
+      if (instance%resuming()) call load()
+      if (instance%should_init()) call begin(width * dx * sum(level - bed))
 
-      frame = 0
-      do step = 0, steps - 1
+      do step = done, steps - 1
          time = step * dt
          call when_due(next, time + dt, step + 1 < steps)
          call instance%send('level_above', time, level(1), next)
@@ -86,9 +88,54 @@ contains
             call instance%send('discharges', time + dt, flows(:, :frame), next)
             frame = 0
          end if
+         done = step + 1
+         if (instance%should_save_snapshot(time + dt)) then
+            call save()
+            call instance%save_snapshot(time + dt, done)
+         end if
       end do
       balance(2, 1) = width * dx * sum(level - bed)
       call instance%send('balance', t_max, balance)
+      if (instance%should_save_final_snapshot()) then
+         call save()
+         call instance%save_final_snapshot(t_max, done)
+      end if
+   end subroutine
+
+   ! Sets the state at the start, except for the level. `held` is the volume of the water.
+   subroutine begin(held)
+      real(real64), intent(in) :: held
+      flow = 0
+      levels = 0
+      flows = 0
+      above = inflow()
+      below = inflow()
+      lateral = inflow()
+      balance = 0
+      balance(1, 1) = held
+      done = 0
+      frame = 0
+   end subroutine
+
+   ! Writes the state into a file of the checkpoint; its message has the number of steps.
+   subroutine save()
+      integer :: unit
+      open (newunit=unit, file=instance%snapshot_directory() // '/state.bin', form='unformatted', &
+            status='replace')
+      write (unit) frame, level, flow, levels, flows, above, below, lateral, balance
+      close (unit)
+   end subroutine
+
+   subroutine load()
+      type(ligament_message) :: message
+      integer :: unit
+      open (newunit=unit, file=instance%snapshot_directory() // '/state.bin', form='unformatted', &
+            status='old', action='read')
+      read (unit) frame, level, flow, levels, flows, above, below, lateral, balance
+      close (unit)
+      call instance%load_snapshot(message)
+      call message%get(done)
+      call message%free()
    end subroutine
 
    ! Advances the flow through the faces between cells by a step: the local inertial equation, friction

@@ -26,11 +26,11 @@ def built():
     subprocess.run(["make", "-C", HERE], check=True, stdout=subprocess.DEVNULL)
 
 
-def run(directory, model=MODEL, settings=()):
-    """Runs a model. Returns the finished process, and what the collector has written."""
+def run(directory, model=MODEL, settings=(), more=()):
+    """Runs a model, with `more` arguments. Returns the finished process, and what the collector has written."""
     words = [word for name, value in dict(settings).items() for word in ("-s", f"{name}={value}")]
     done = subprocess.run(
-        ["ligament", "run", model, "--run-dir", directory, *words], stdin=subprocess.DEVNULL,
+        ["ligament", "run", model, *more, "--run-dir", directory, *words], stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, timeout=300,
     )
@@ -74,6 +74,25 @@ def test_a_second_run_gives_the_same_to_the_last_bit(other, tmp_path):
     assert other.keys() == second.keys()
     for name in other:
         np.testing.assert_array_equal(other[name], second[name])
+
+
+def test_a_run_that_resumes_from_a_checkpoint_gives_the_same_to_the_last_bit(other, tmp_path):
+    often = tmp_path / "often.ymmsl"
+    often.write_text("ymmsl_version: v0.2\ncheckpoints: {simulation_time: [{every: 7000.0}]}\n"
+                     "ligament: {checkpoints: {keep: 100}}\n")
+    done, saved = run(tmp_path / "saved", settings=OTHER, more=[often])
+    assert done.returncode == 0, done.stdout
+    # The first state is saved after the first step, and the others at the films of the collector.
+    numbers = sorted(int(path.parent.name) for path in tmp_path.glob("saved/checkpoints/*/checkpoint.json"))
+    assert numbers == list(range(1, 8))
+    for number in numbers:
+        resume = tmp_path / f"saved/checkpoints/{number}/resume.ymmsl"
+        done, resumed = run(tmp_path / f"resumed{number}", settings=OTHER, more=[resume])
+        assert done.returncode == 0 and "never received" not in done.stdout, done.stdout
+        for found in (saved, resumed):
+            assert other.keys() == found.keys()
+            for name in other:
+                np.testing.assert_array_equal(other[name], found[name], err_msg=f"{name} from {number}")
 
 
 def test_a_reach_holds_what_it_held_and_what_came_less_what_went(whole):
@@ -232,11 +251,11 @@ def test_each_program_is_built_from_its_own_files_by_the_command_of_the_page(tmp
 @pytest.mark.slow
 def test_the_folder_alone_is_enough_for_what_the_page_says_to_type(tmp_path):
     shell = installed(tmp_path, [path.name for path in HERE.iterdir() if path.is_file()])
-    assert len(commands()) == 5
+    assert len(commands()) == 6
     for line in commands():
         done = shell(line)
         assert done.returncode == 0, line + "\n" + done.stdout + done.stderr
-    assert len(list(tmp_path.glob("runs/canal_network-*/instances/collector/workdir/canal_network.png"))) == 3
+    assert len(list(tmp_path.glob("runs/canal_network-*/instances/collector/workdir/canal_network.png"))) == 4
 
 
 @pytest.mark.parametrize("settings, words", [

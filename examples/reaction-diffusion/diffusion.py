@@ -2,7 +2,7 @@
 reaction."""
 
 import numpy as np
-from ligament import Instance, Message, Operator
+from ligament import Instance, InstanceFlags, Message, Operator
 
 
 def diffuse(u, D, dx, dt):
@@ -32,7 +32,8 @@ def check(D, dx, dt):
 
 
 def main():
-    instance = Instance({Operator.O_I: ["state_out"], Operator.S: ["state_in"], Operator.O_F: ["final"]})
+    ports = {Operator.O_I: ["state_out"], Operator.S: ["state_in"], Operator.O_F: ["final"]}
+    instance = Instance(ports, InstanceFlags.USES_CHECKPOINT_API)
     while instance.reuse_instance():
         t_max = instance.get_setting("t_max", "float")
         dt = instance.get_setting("dt", "float")
@@ -44,11 +45,18 @@ def main():
         steps = round(t_max / dt)
         t = dt * np.arange(steps + 1)
         x = dx * (np.arange(round(x_max / dx)) + 0.5)
-        u = seeded(x, instance.get_setting("seeds", "[[float]]"))
         history = np.empty((steps + 1, x.size))
-        history[0] = u
+        done = 0
+        if instance.resuming():
+            saved = instance.load_snapshot().data
+            done = len(saved) - 1
+            history[:done + 1] = saved
+        if instance.should_init():
+            done = 0
+            history[0] = seeded(x, instance.get_setting("seeds", "[[float]]"))
+        u = history[done]
 
-        for step in range(steps):
+        for step in range(done, steps):
             # This setting may change while the model runs (ligament steer).
             if instance.steer(t[step]):
                 D = instance.get_setting("D", "float")
@@ -62,12 +70,17 @@ def main():
                     f"reacted until {reacted.timestamp} s, not {t[step + 1]} s; is micro.t_max macro.dt?")
             u = diffuse(reacted.data, D, dx, dt / 2)
             history[step + 1] = u
+            # A checkpoint has all profiles so far; the last one is the state.
+            if instance.should_save_snapshot(t[step + 1]):
+                instance.save_snapshot(Message(t[step + 1], None, history[:step + 2]))
 
         # The final state is for components that use the result, such as a study of many runs.
         instance.send("final", Message(t[-1], None, u))
         np.save("t.npy", t)
         np.save("x.npy", x)
         np.save("concentration.npy", history)
+        if instance.should_save_final_snapshot():
+            instance.save_final_snapshot(Message(t[-1], None, history))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ void step(std::vector<double> &concentrations, double r, double dt) {
 
 int main() try {
     using ligament::Operator;
-    ligament::Instance instance({{Operator::F_INIT, {"initial_state"}}, {Operator::O_F, {"final_state"}}});
+    ligament::Instance instance({{Operator::F_INIT, {"initial_state"}}, {Operator::O_F, {"final_state"}}},
+                                ligament::Flags::keeps_no_state_for_next_use);
 
     while (instance.reuse_instance()) {
         const double t_max = instance.get_setting_as<double>("t_max");

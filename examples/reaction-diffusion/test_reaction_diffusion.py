@@ -165,6 +165,22 @@ def test_the_coupled_model_gives_what_the_monolithic_program_gives(whole, couple
         np.testing.assert_allclose(np.load(result.with_name(f"{name}.npy")), expected, rtol=1e-12, atol=1e-12)
 
 
+def test_a_run_that_resumes_from_a_checkpoint_gives_the_same_to_the_last_bit(coupled, tmp_path):
+    keep = tmp_path / "keep.ymmsl"
+    keep.write_text("ymmsl_version: v0.2\nligament: {checkpoints: {keep: 100}}\n")
+    saved = tmp_path / "saved"
+    call("run", MODEL, HERE / "checkpoints.ymmsl", keep, "--run-dir", saved)
+    numbers = sorted(int(file.parent.name) for file in saved.glob("checkpoints/*/checkpoint.json"))
+    # The first one is after the first step, and the last one after the last step.
+    assert numbers == list(range(1, 10))
+    [expected] = coupled.rglob("concentration.npy")
+    for number in numbers:
+        resumed = tmp_path / f"resumed{number}"
+        call("run", MODEL, saved / f"checkpoints/{number}/resume.ymmsl", "--run-dir", resumed)
+        [result] = resumed.rglob("concentration.npy")
+        assert result.read_bytes() == expected.read_bytes(), number
+
+
 def test_the_picture_of_a_run_is_drawn_into_its_directory(coupled):
     drawn = subprocess.run(
         [sys.executable, HERE / "plot.py", coupled], capture_output=True, text=True, timeout=120, check=True

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ligament_filters::{Around, Chain, Data, Parcel, Unit};
+use ligament_filters::{FilterContext, Chain, Data, Parcel, Unit};
 use ligament_model::Filter;
 use ligament_wire::{Array, ArrayOrder, Value};
 
@@ -17,7 +17,7 @@ fn is_small(filter: &Filter) -> bool {
 }
 
 fn through(filters: &[Filter]) {
-    let Ok(Some(mut chain)) = Chain::at_receiver(filters, &Around::NOTHING) else { return };
+    let Ok(Some(mut chain)) = Chain::at_receiver(filters, &FilterContext::NOTHING) else { return };
     let array =
         Array::from_slice(&[1.0, -2.0, 0.5, 4.0, 0.0, 1e300], &[2, 3], ArrayOrder::RowMajor).expect("an array");
     for (time, value) in

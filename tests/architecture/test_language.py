@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 GLOSSARY = ROOT / "docs" / "concepts" / "glossary.md"
 MAX_COLUMNS = 112
@@ -19,7 +21,8 @@ MAX_COMMENTS_WITHOUT_A_NOUN = 40
 EXCEPTIONS = {
     # `Source` is a trait of two layers for things that can be sent; the sources of a model are another thing.
     "types": {"Source"},
-    "names": set(),
+    # A house of a town, in a model of a test.
+    "names": {"House"},
     # The name is prescribed by the C header.
     "constants": {"LIG_ABI_MINOR"},
     # Tables, one row in a line; models, programs, and scripts of shells and browsers that tests quote whole.
@@ -36,10 +39,14 @@ EXCEPTIONS = {
 
 # A type, a module or a constant is a noun of the field, not what has happened to it.
 RIDDLES = set("""
-    asked asks came cargo carried coming crowd ear everyone far few found given glance guest heard house
-    lack least left longest many most news often over parting passed pays plenty ran rarely said seen seldom
-    shown soon standing tell there together told trouble wanted what whole without words
+    abroad above across again agreed another around asked asks became brought built came cargo carried coming
+    crowd did drawn ear everyone far few found given glance gone got guest heard house kept lack largest late
+    least left lent longest looked lost made many most news often over parting passed pays plenty ran rarely
+    said seen seldom sent shortest shown slowest smallest soon standing taken tell there thinned together told
+    trouble wanted what whole widest without words worst
 """.split())
+# A constant for a limit is called MAX or MIN.
+SUPERLATIVES = set("fewest largest least longest most often rarely shortest smallest soon".split())
 
 # A constant of time or size ends with one of these.
 UNITS = ("_NS", "_US", "_MS", "_S", "_MINUTES", "_HOURS", "_DAYS", "_BYTES", "_KIB", "_MIB", "_BITS", "_WORDS",
@@ -57,6 +64,20 @@ CONSTANT = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:const|static) (\w+): "
 MEASURE = re.compile(
     r"\b(bytes?|[KMG]iB|milliseconds?|ms|nanoseconds?|ns|microseconds?|seconds?|minutes?|hours?)\b")
 MEASURED_VALUE = re.compile(r"<< *(10|20|30)\b|\bSECOND\b|\bMINUTE\b|\bMILLISECOND\b|size_of")
+# The names of types, modules and constants, by the ending of the file. Constants are in capitals.
+NAMES = {
+    "rs": (TYPE.pattern, MODULE.pattern, r"\s*(?:pub(?:\([^)]*\))? )?(?:const|static) ([A-Z]\w*):"),
+    "py": (r"class (\w+)", r"([A-Z_][A-Z0-9_]*(?:, [A-Z_][A-Z0-9_]*)*) = "),
+    "ts": (r"(?:export )?(?:abstract )?(?:class|interface|type|enum|const) ([A-Z]\w*)", ),
+    "c": (r"\s*(?:typedef )?(?:struct|class|enum class|enum|union) (\w+)(?= ?(?:final )?[:{])", r"\} (\w+);",
+          r"\s*#define (\w+)", r"\s*(?:static |inline )*(?:const|constexpr) [\w:<> *]+? ([A-Z][A-Z0-9_]+)\b",
+          r"\s*namespace (\w+)", r"\s*enum \{ ?([A-Z]\w+)"),
+    "java": (r"\s*(?:\w+ )*(?:class|interface|record|enum) (\w+)",
+             r"\s*(?:\w+ )*static final [\w<>\[\]]+ ([A-Z_0-9]+)"),
+    "f90": (r"(?i)\s*type(?:,[\w ,()]+)? *(?:::)? *(\w+)\s*$", r"(?i)\s*module (\w+)\s*$",
+            r"(?i).*\bparameter\b.*:: *(\w+)"),
+}
+NAMES.update(tsx=NAMES["ts"], pyi=NAMES["py"], h=NAMES["c"], hpp=NAMES["c"], cpp=NAMES["c"])
 BOOLEAN_ARM = re.compile(r"^\s*(?:true|false) =>|\bmatch [^{]*\{ *(?:true|false) =>")
 
 TEXTS = "rs py h c hpp cpp f90 tsx ts java md sh toml yml ymmsl".split()
@@ -96,16 +117,26 @@ def shared_types():
             for name, number in places[word]]
 
 
+def names(name):
+    """The names of types, modules and constants that a file defines, with their lines. The file's own name is
+    on line 0."""
+    yield 0, Path(name).stem
+    patterns = [re.compile(pattern) for pattern in NAMES[name.rsplit(".", 1)[-1]]]
+    for number, line in lines(name):
+        for match in filter(None, (pattern.match(line) for pattern in patterns)):
+            yield from ((number, word) for word in match[1].split(", "))
+
+
+def is_riddle(name):
+    """True if a name does not say what it stands for."""
+    parts = set(name.lower().split("_")) if name.isupper() else set()
+    return name.lower().strip("_") in RIDDLES or bool(parts & SUPERLATIVES)
+
+
 def riddles():
-    """Types, modules and constants whose names do not say what they are."""
-    found = []
-    for name in sources():
-        for number, line in lines(name):
-            for pattern in (TYPE, MODULE, CONSTANT):
-                match = pattern.match(line)
-                if match and match[1].lower() in RIDDLES and match[1] not in EXCEPTIONS["names"]:
-                    found.append(f"{name}:{number}: {match[1]}")
-    return found
+    """Types, modules, constants and files whose names do not say what they are, in all languages."""
+    return [f"{name}:{number}: {word}" for name in files(*NAMES) for number, word in names(name)
+            if is_riddle(word) and word not in EXCEPTIONS["names"]]
 
 
 def constants_without_unit():
@@ -171,6 +202,26 @@ def test_names_are_nouns_of_the_field():
     assert not riddles()
 
 
+@pytest.mark.parametrize("file, text, name", [
+    ("a.rs", "pub(crate) struct Told {", "Told"),
+    ("a.rs", "    static MOST: u32 = 1;", "MOST"),
+    ("a.py", "LONGEST_LINE, LIMIT = 1, 2", "LONGEST_LINE"),
+    ("a.py", "class Shown(Base):", "Shown"),
+    ("a.ts", "export interface Looked {", "Looked"),
+    ("a.tsx", "const MOST_LINES = 8;", "MOST_LINES"),
+    ("a.c", "enum { MOST = 256, PIECE = 1 };", "MOST"),
+    ("a.h", "#define LIG_SLEEP_MOST_S 0.1", "LIG_SLEEP_MOST_S"),
+    ("a.cpp", "struct Came : Handler {", "Came"),
+    ("a.java", "    private static final BigInteger LARGEST = BigInteger.ONE;", "LARGEST"),
+    ("a.f90", "   integer, parameter :: longest = 5", "longest"),
+])
+def test_names_are_found_in_each_language(file, text, name, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    (tmp_path / file).write_text(text + "\n")
+    assert (1, name) in names(file)
+    assert is_riddle(name)
+
+
 def test_constants_of_time_and_size_say_their_unit():
     assert not constants_without_unit()
 
@@ -192,6 +243,7 @@ def test_every_exception_is_needed():
     known = {word for name in sources() for _, line in lines(name) for p in (TYPE, MODULE,
                                                                              CONSTANT) if (m := p.match(line))
              for word in [m[1]]}
+    known |= {word for name in files("py") for _, word in names(name)}
     for kind in ("types", "names", "constants"):
         assert EXCEPTIONS[kind] <= known, f"{kind}: {sorted(EXCEPTIONS[kind] - known)}"
     long = {line.split(":")[0] for line in long_lines(exceptions=())}

@@ -22,6 +22,7 @@ static void load(Instance &instance) {
     if (!file.read(reinterpret_cast<char *>(&sum), sizeof sum)) std::exit(4);
     state = instance.load_snapshot().as<std::vector<double>>();
     if (sum != state.at(0)) std::exit(5);
+    std::ofstream("resumed.txt") << state[3] << "\n";
 }
 
 // A wrong call at the beginning of a pass.

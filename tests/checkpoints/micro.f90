@@ -38,6 +38,9 @@ contains
       call message%get(state)
       call message%free()
       if (sum < state(1) .or. sum > state(1)) error stop 5
+      open (newunit=unit, file='resumed.txt')
+      write (unit, '(i0)') nint(state(4))
+      close (unit)
    end subroutine
 
    ! A wrong call at the beginning of a pass.

@@ -14,6 +14,8 @@ programs = importlib.import_module("programs")
 CHECKPOINTS = """checkpoints: {simulation_time: [{every: 1.0}, {at: [0.3, 1.2, 2.3]}]}
 ligament: {checkpoints: {keep: 100}}
 """
+# The macro model, whose steps are longer, saves at its next step, and goes on beyond the end of the pass.
+WITHIN_PASSES = CHECKPOINTS.replace("{every: 1.0}, ", "")
 
 
 @pytest.fixture
@@ -47,6 +49,14 @@ def test_a_resumed_run_ends_as_the_undisturbed_one(start, command, language):
         running = [name for name in instances if name not in found[number]["over"]]
         assert [resumed.end(name) for name in running] == [plain.end(name) for name in running], found[number]
     assert ": the next call must be resuming" in plain.file("micro", "order.txt")
+    # A checkpoint within a pass: the third step of the first pass, the second one of the second, and so on.
+    saved = start(model + WITHIN_PASSES)
+    assert saved.status == 0 and sorted(saved.checkpoints()) == [1, 2, 3], saved.text
+    for number, step in ((1, 3), (2, 2), (3, 3)):
+        resumed = start(model, saved.resume_file(number))
+        assert resumed.status == 0 and "never received" not in resumed.text, resumed.text
+        assert resumed.file("micro", "resumed.txt") == f"{step}\n"
+        assert [resumed.end(name) for name in instances] == [plain.end(name) for name in instances], number
 
 
 def test_a_directory_of_a_checkpoint_in_python(start, python_code):

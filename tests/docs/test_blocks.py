@@ -17,7 +17,8 @@ CODE = {"c", "cmake", "console", "cpp", "fortran", "java", "make", "python", "ru
 MARK = re.compile(r"<!-- (in part|run by (\S+)) -->\Z")
 HEADERS = "".join(
     path.read_text() for path in [*ROOT.glob("crates/capi/include/*.h"),
-                                  *ROOT.glob("bindings/cpp/include/**/*.hpp")]
+                                  *ROOT.glob("bindings/cpp/include/**/*.hpp"),
+                                  *ROOT.glob("faces/*/include/**/*.h*")]
 )
 FORTRAN = "".join(path.read_text() for path in ROOT.glob("bindings/fortran/src/**/*.f90"))
 

@@ -13,7 +13,7 @@ while instance.reuse_instance():
     instance.send("out", Message(0.0))
 """
 
-# Waits for the order to go on, and prints nothing.
+# A component that waits for the order to go on, and prints nothing.
 WAITER = """
 instance = Instance({Operator.F_INIT: ["in"]})
 while instance.reuse_instance():

@@ -1,5 +1,5 @@
-"""Model files in use mean here what they mean elsewhere: arguments in one text, components without
-implementation, senders that stand twice, conduits through nested models, and settings that are laid over
+"""Model files of MUSCLE 3 mean the same in Ligament: all arguments in one text, components without an
+implementation, a sending port in two conduits, conduits through nested models, and settings that override
 others."""
 
 import sys

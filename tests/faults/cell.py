@@ -105,6 +105,8 @@ class Run:
             if cell.who == "manager" and cell.moment == "starting":
                 machine.fill(self.disk)
         text = MODEL.replace("MACRO", self.program("macro")).replace("MICRO", self.program("micro"))
+        if cell.moment == "saving":
+            text += "checkpoints: {simulation_time: [{every: 1.0}]}\n"
         (self.ground / "model.ymmsl").write_text(text)
 
     def start(self):
@@ -287,12 +289,23 @@ class Run:
             left = [name for name in names if name in ("token", ".reserved") or ".new-" in name]
             if left:
                 self.problems.append(f"left in the run directory: {left}")
+            self.judge_checkpoints()
         if left := list(self.temporary.iterdir()):
             self.problems.append(f"left in TMPDIR: {left}")
         if self.disk:
             machine.unmount(self.disk)
         if self.group and (shared := self.group.shared_bytes_left()):
             self.problems.append(f"{shared} bytes of shared memory are left")
+
+    def judge_checkpoints(self):
+        """Each checkpoint has the files of all instances, or is not there."""
+        directory = self.directory / "checkpoints"
+        for file in directory.glob("*/checkpoint.json"):
+            names = json.loads(file.read_text())["instances"]
+            if missing := [one for one in names if not (file.parent / f"{one}.checkpoint").exists()]:
+                self.problems.append(f"checkpoint {file.parent.name} lacks the files of {missing}")
+        if self.process.returncode >= 0 and (directory / ".unfinished").exists():
+            self.problems.append("left in the run directory: checkpoints/.unfinished")
 
     def clean(self):
         machine.end_descendants()

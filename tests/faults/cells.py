@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 WHO = ("c", "python", "manager", "child")
 FAULTS = ("kill", "stop", "exit", "exception", "hang", "memory", "files", "disk")
-MOMENTS = ("starting", "first", "steady", "ending")
+MOMENTS = ("starting", "first", "steady", "saving", "ending")
 ENDLESS = 1_000_000_000
 
 
@@ -63,7 +63,7 @@ class Plan:
     languages: dict  # of each of them
     detail: str  # what kind of fault, see `details`
     size: int  # doubles in a message
-    step: int  # at which it happens, if it is steady
+    step: int  # at which it happens, if it is steady or saving
     steps: int | str  # or "go": until the test says so
     session: str  # of a child: "own" or "its"
     signed: str  # whether macro has signed off when it ends: "yes" or "no"
@@ -118,12 +118,13 @@ def plan(cell, seed, groups, mounts):
     if cell.who == "manager" and cell.moment == "ending" and detail == "running":
         detail = "waiting"  # or the run would be over first
     # A run that only the fault can end.
-    endless = cell.moment in ("first", "steady") and (
+    amid = cell.moment in ("first", "steady", "saving")
+    endless = amid and (
         (cell.who == "manager" and cell.fault in ("kill", "exit", "exception", "hang", "memory"))
         or (cell.who in ("c", "python") and cell.fault == "kill")
     )
     # A run that goes on until the test has stopped and continued its manager, and then ends by itself.
-    until_told = cell.who == "manager" and cell.fault == "stop" and cell.moment in ("first", "steady")
+    until_told = cell.who == "manager" and cell.fault == "stop" and amid
     return Plan(
         cell, seed, victim, languages, detail, size, step, ENDLESS if endless else "go" if until_told else 40,
         chance.choice(["own", "its"]), signed, chance.choice([0.0, chance.uniform(0.0, 0.01)]),

@@ -121,13 +121,14 @@ def at(moment, step=None):
 def main(role):
     at("starting")
     import numpy
-    from ligament import Instance, Message, Operator
+    from ligament import Instance, InstanceFlags, Message, Operator
 
     macro = role == "macro"
     if macro:
-        instance = Instance({Operator.O_I: ["out"], Operator.S: ["in"]})
+        ports = {Operator.O_I: ["out"], Operator.S: ["in"]}
     else:
-        instance = Instance({Operator.F_INIT: ["in"], Operator.O_F: ["out"]})
+        ports = {Operator.F_INIT: ["in"], Operator.O_F: ["out"]}
+    instance = Instance(ports, InstanceFlags.USES_CHECKPOINT_API)
     signed = ENVIRONMENT.get("FAULT_SIGNED") != "no"
     data = numpy.zeros(int(ENVIRONMENT["FAULT_SIZE"]))
     step = 0
@@ -139,6 +140,7 @@ def main(role):
         assert instance.receive("in").timestamp == step
 
     while instance.reuse_instance():
+        instance.resuming(), instance.should_init()
         while True:
             send() if macro else receive()
             if step == 0:
@@ -146,8 +148,14 @@ def main(role):
             at("steady", step)
             receive() if macro else send()
             step += 1
+            if macro and instance.should_save_snapshot(float(step)):
+                at("saving", step)
+                instance.save_snapshot(Message(float(step), data=data))
             if not macro or is_over(step):
                 break
+        if instance.should_save_final_snapshot():
+            at("saving", step)
+            instance.save_final_snapshot(Message(float(step), data=data))
         if macro and not signed:
             at("ending")
     if not macro or signed:

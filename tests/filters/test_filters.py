@@ -18,7 +18,7 @@ while instance.reuse_instance():
         following = times[i + 1] if i + 1 < len(times) else None
         instance.send("out", Message(time, following, value))
 """
-# Receives until its conduit ends, and records the messages.
+# A component that receives until its conduit ends, and records the messages.
 SINK = """
 import json
 import numpy as np

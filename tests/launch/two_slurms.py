@@ -80,7 +80,7 @@ def write_sites(where, ssh, a, b, **more):
         (where / f"sites/{name}.yaml").write_text("\n".join(lines) + "\n")
 
 
-# Writes the counting model for both sites: the source at `a` and the workers at `b`.
+# The options that place the counting model at both sites: the source at `a` and the workers at `b`.
 WITH_ROOM = ["counting.ymmsl", "--site", "a", "--site", "b", "--on", "a=source", "--on", "b=worker", "--nodes",
              "a=2"]
 BOTH = [*WITH_ROOM, "--overcommit"]

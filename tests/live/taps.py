@@ -27,7 +27,7 @@ while instance.reuse_instance():
         time.sleep(0.002)
 """
 
-# Takes what comes.
+# A component that receives until its conduit ends.
 TAKER = """
 instance = Instance({Operator.F_INIT: ["in"]})
 while instance.reuse_instance():

@@ -10,8 +10,8 @@ import pytest
 from namespaces import connections
 from test_relays import MIB, deaf, post  # noqa: F401
 
-# Exchanges messages with all components of the other site, 20 times; then again when the file exists. Each
-# message is a text that follows from sender, receiver and round.
+# A component that exchanges messages with all components of the other site. After 20 rounds it pauses until the
+# file `enough` exists; then it makes 20 more. A message is a text that follows from sender, receiver and round.
 TALKER = """
 import os, sys, time
 from ligament import Instance, Message, Operator

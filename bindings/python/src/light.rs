@@ -40,7 +40,7 @@ fn lent<T>(
 ) -> PyResult<T> {
     let holder = instance.bind(py).cast::<Instance>()?.clone();
     holder.get().hold(py, CoreHandle::Lent(NonNull::from(core)));
-    LENT.set(Some(instance.clone_ref(py)));
+    LENT_INSTANCE.set(Some(instance.clone_ref(py)));
     let mut loan = OnLoan { holder, over: false };
     let called = call();
     match loan.end() {
@@ -61,7 +61,7 @@ impl OnLoan<'_> {
         if std::mem::replace(&mut self.over, true) {
             return None;
         }
-        LENT.set(None);
+        LENT_INSTANCE.set(None);
         self.holder.get().hold(self.holder.py(), CoreHandle::Away)
     }
 }
@@ -74,15 +74,15 @@ impl Drop for OnLoan<'_> {
 
 thread_local! {
     /// The instance whose function this thread runs.
-    static LENT: Cell<Option<Py<PyAny>>> = const { Cell::new(None) };
+    static LENT_INSTANCE: Cell<Option<Py<PyAny>>> = const { Cell::new(None) };
 }
 
 /// Returns the instance of the light component whose function is running; None outside of all functions.
 #[pyfunction]
 #[pyo3(name = "_lent_instance")]
 pub fn lent_instance(py: Python<'_>) -> Option<Py<PyAny>> {
-    let lent = LENT.take();
-    LENT.set(lent.as_ref().map(|lent| lent.clone_ref(py)));
+    let lent = LENT_INSTANCE.take();
+    LENT_INSTANCE.set(lent.as_ref().map(|lent| lent.clone_ref(py)));
     lent
 }
 

@@ -177,7 +177,7 @@ fn unfit_but(what: impl Into<String>, instead: &'static str) -> UnsendableValue 
 
 /// Returns what can be sent instead of an object of this class, or of an array of this dtype, if that is known.
 fn instead_of(name: &str) -> Option<&'static str> {
-    const KNOWN: [(&[&str], &str); 13] = [
+    const REPLACEMENTS: [(&[&str], &str); 13] = [
         (&["Series", "Index"], "data.to_numpy(), of a dtype of numbers"),
         (&["set", "frozenset"], "a list, sorted(data)"),
         (&["datetime", "date", "time"], "text, data.isoformat(), or seconds, data.timestamp()"),
@@ -197,7 +197,7 @@ fn instead_of(name: &str) -> Option<&'static str> {
         (&["dtype datetime64", "dtype timedelta64"], "integers, data.astype(\"int64\"), and say in which unit"),
     ];
     let fits = |known: &&str| if known.starts_with("dtype") { name.starts_with(known) } else { name == *known };
-    KNOWN.iter().find(|(names, _)| names.iter().any(&fits)).map(|(_, instead)| *instead)
+    REPLACEMENTS.iter().find(|(names, _)| names.iter().any(&fits)).map(|(_, instead)| *instead)
 }
 
 fn node(object: &Bound<'_, PyAny>, depth: usize) -> Result<PlannedValue, UnsendableValue> {

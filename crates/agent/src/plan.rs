@@ -76,6 +76,8 @@ pub struct PlannedInstance {
     pub grid: Option<GridInfo>,
     /// The checkpoints that the instance saves, and the one from which it resumes.
     pub checkpoints: Option<CheckpointPlan>,
+    /// The directory of recordings, if the calls of the instance are recorded.
+    pub recording: Option<String>,
 }
 
 /// A port of an instance, as the model describes the port.
@@ -176,6 +178,7 @@ impl RunPlan {
                 clock: instance.tick.map(|tick| ClockInfo { tick: tick.0, unit }),
                 grid: instance.grid.as_deref().map(|grid| tell_grid(grid, instance.block)),
                 checkpoints: None,
+                recording: None,
             });
         }
         let ranks = Ranks::new(instances.iter().map(|instance| instance.ranks.unwrap_or(1)));

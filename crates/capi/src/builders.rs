@@ -15,7 +15,7 @@ use std::ffi::{c_char, c_void};
 
 /// A value of the caller that may grow. Its handle is that of `value`, which is therefore the first member.
 #[repr(C)]
-struct Built {
+struct GrowingValue {
     value: Value,
     /// Upper limit of the number of lists and maps in the value that lie inside each other.
     height: usize,
@@ -28,13 +28,13 @@ const MAX_KEYS_COMPARED: usize = 16;
 
 /// Gives the caller a value that holds no other values.
 fn give_leaf(value: Value) -> *mut lig_value {
-    Box::into_raw(Box::new(Built { value, height: 0, places: None })).cast()
+    Box::into_raw(Box::new(GrowingValue { value, height: 0, places: None })).cast()
 }
 
 /// Gives the caller a value.
 pub(crate) fn give(value: Value) -> *mut lig_value {
     let height = height(&value);
-    Box::into_raw(Box::new(Built { value, height, places: None })).cast()
+    Box::into_raw(Box::new(GrowingValue { value, height, places: None })).cast()
 }
 
 /// Returns the number of lists and maps that lie inside each other. It is at most `MAX_DEPTH`, in received
@@ -51,22 +51,22 @@ fn height(value: &Value) -> usize {
 ///
 /// # Safety
 /// `value` is NULL, or came from `give` or `give_leaf` and was not taken before.
-unsafe fn take(value: *mut lig_value) -> Option<Built> {
+unsafe fn take(value: *mut lig_value) -> Option<GrowingValue> {
     // SAFETY: all pointers are as the caller promises, here and in all functions below.
-    (!value.is_null()).then(|| *unsafe { Box::from_raw(value.cast::<Built>()) })
+    (!value.is_null()).then(|| *unsafe { Box::from_raw(value.cast::<GrowingValue>()) })
 }
 
 /// Returns a value of the caller that is about to grow.
 ///
 /// # Safety
 /// As `take`.
-unsafe fn growing<'a>(value: *mut lig_value, what: &str) -> Result<&'a mut Built, Error> {
-    unsafe { value.cast::<Built>().as_mut() }.ok_or_else(|| null(what))
+unsafe fn growing<'a>(value: *mut lig_value, what: &str) -> Result<&'a mut GrowingValue, Error> {
+    unsafe { value.cast::<GrowingValue>().as_mut() }.ok_or_else(|| null(what))
 }
 
-impl Built {
+impl GrowingValue {
     /// Fails if the item would be nested too deep in this value. Otherwise notes the new depth.
-    fn hold(&mut self, item: &Built) -> Result<(), Error> {
+    fn hold(&mut self, item: &GrowingValue) -> Result<(), Error> {
         // If an item of a map is replaced, the old item may have been the deepest one.
         let inside = if item.height < MAX_DEPTH { item.height } else { height(&item.value) };
         if inside >= MAX_DEPTH {
@@ -280,7 +280,7 @@ pub extern "C" fn lig_value_new_map() -> *mut lig_value {
 }
 
 /// Takes an item that is to be put into `container`.
-unsafe fn taken(container: *mut lig_value, item: *mut lig_value) -> Result<Built, Error> {
+unsafe fn taken(container: *mut lig_value, item: *mut lig_value) -> Result<GrowingValue, Error> {
     if !item.is_null() && item == container {
         return Err(Misuse::IntoItself.into());
     }

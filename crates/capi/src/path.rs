@@ -330,17 +330,17 @@ pub unsafe extern "C" fn lig_path_send(
 }
 
 /// Bytes of the caller that stay unchanged until they have arrived.
-struct Lent {
+struct LentBytes {
     data: *const u8,
     length: usize,
 }
 
 // SAFETY: the caller of `lig_path_isend` promises that nobody changes or frees the bytes meanwhile.
-unsafe impl Send for Lent {}
+unsafe impl Send for LentBytes {}
 // SAFETY: as above.
-unsafe impl Sync for Lent {}
+unsafe impl Sync for LentBytes {}
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for LentBytes {
     fn as_ref(&self) -> &[u8] {
         match self.length {
             0 => &[],
@@ -369,7 +369,7 @@ pub unsafe extern "C" fn lig_path_isend(
         let (path, request) = unsafe { (known(path)?, out(request, "request")?) };
         // SAFETY: as the caller promises.
         unsafe { bytes(data, length, "data")? };
-        request.write(path.isend(Lent { data: data.cast(), length }).map_err(failed)?.number());
+        request.write(path.isend(LentBytes { data: data.cast(), length }).map_err(failed)?.number());
         Ok(())
     })
 }

@@ -5,7 +5,7 @@ use crate::record::{
     padding, unreadable, FileInfo, MessageRecord, RecordKind, FILE_MAGIC, FILE_VERSION, PREAMBLE_BYTES,
     RECORD_HEAD_BYTES,
 };
-use ligament_catalogue::{fault, Fault};
+use ligament_catalogue::Fault;
 use ligament_wire::control::from_bytes;
 use ligament_wire::{Bytes, Header};
 use std::fs::File;
@@ -29,7 +29,8 @@ pub fn read_file(path: &Path) -> Result<CheckpointFile, Fault> {
     let failed = |error: std::io::Error| unreadable(&name, error);
     let mut file = File::open(path).map_err(failed)?;
     let len = file.metadata().map_err(failed)?.len();
-    let mut source = Source { name: &name, left: len, from: &mut file };
+    let mut source =
+        Source { name: &name, left: len, is_cut: false, refuse: refuse_checkpoint, from: &mut file };
     source.contents()
 }
 
@@ -42,14 +43,23 @@ pub fn read_info(path: &Path) -> Result<FileInfo, Fault> {
     let failed = |error: std::io::Error| unreadable(&name, error);
     let mut file = File::open(path).map_err(failed)?;
     let len = file.metadata().map_err(failed)?.len();
-    Source { name: &name, left: len, from: &mut file }.info()
+    Source { name: &name, left: len, is_cut: false, refuse: refuse_checkpoint, from: &mut file }.info()
 }
 
-struct Source<'a, R> {
-    name: &'a str,
+fn refuse_checkpoint(name: &str, why: &str) -> Fault {
+    unreadable(name, why)
+}
+
+/// A file that is being read.
+pub(crate) struct Source<'a, R> {
+    pub name: &'a str,
     /// Number of bytes that the file still has.
-    left: u64,
-    from: R,
+    pub left: u64,
+    /// True if the file has ended within a record.
+    pub is_cut: bool,
+    /// Makes the error for a file that cannot be used.
+    pub refuse: fn(&str, &str) -> Fault,
+    pub from: R,
 }
 
 impl<R: Read> Source<'_, R> {
@@ -70,10 +80,19 @@ impl<R: Read> Source<'_, R> {
     }
 
     fn info(&mut self) -> Result<FileInfo, Fault> {
+        self.first(FILE_MAGIC, "it is no checkpoint file")
+    }
+
+    /// Reads the beginning of a file, and the information in its first record.
+    pub fn first<T: for<'b> minicbor::Decode<'b, ()>>(
+        &mut self,
+        magic: [u8; 8],
+        other: &str,
+    ) -> Result<T, Fault> {
         let mut preamble = [0; PREAMBLE_BYTES];
         self.take(&mut preamble)?;
-        if preamble[..8] != FILE_MAGIC {
-            return Err(self.refused("it is no checkpoint file"));
+        if preamble[..8] != magic {
+            return Err(self.refused(other));
         }
         let version = u32::from_le_bytes([preamble[8], preamble[9], preamble[10], preamble[11]]);
         if version != FILE_VERSION {
@@ -87,7 +106,7 @@ impl<R: Read> Source<'_, R> {
         from_bytes(&first.body).map_err(|error| self.refused(error.text()))
     }
 
-    fn record(&mut self) -> Result<MessageRecord, Fault> {
+    pub fn record(&mut self) -> Result<MessageRecord, Fault> {
         let mut head = [0; RECORD_HEAD_BYTES];
         self.take(&mut head)?;
         let kind = RecordKind::of(head[0]).ok_or_else(|| self.refused("a record has an unknown kind"))?;
@@ -118,15 +137,16 @@ impl<R: Read> Source<'_, R> {
             return Err(self.cut_short());
         }
         self.left -= into.len() as u64;
-        self.from.read_exact(into).map_err(|error| unreadable(self.name, error))
+        self.from.read_exact(into).map_err(|error| (self.refuse)(self.name, &error.to_string()))
     }
 
-    fn cut_short(&self) -> Fault {
-        fault!(CHECKPOINT_UNREADABLE, "the checkpoint file {} is cut short", self.name)
+    fn cut_short(&mut self) -> Fault {
+        self.is_cut = true;
+        self.refused("it is cut short")
     }
 
     fn refused(&self, why: &str) -> Fault {
-        unreadable(self.name, why)
+        (self.refuse)(self.name, why)
     }
 }
 

@@ -1,8 +1,8 @@
-//! The records of a checkpoint file. A file begins with [`FILE_MAGIC`] and the version. Each record has a tag
-//! of 8 bytes (its kind, three zeros, a number), the 64-byte header of a message, the message's body, and the
-//! CRC-32C (RFC 3720, appendix B.4) of all of these. Zeros fill it up to a multiple of 8 bytes. All numbers are
-//! little-endian. The first record is the information about the file, and the last one is its end, so that a
-//! file that was cut short is noticed.
+//! The records of a checkpoint file, and of a recording. A file begins with [`FILE_MAGIC`] and the version.
+//! Each record has a tag of 8 bytes (its kind, three zeros, a number), the 64-byte header of a message, the
+//! message's body, and the CRC-32C (RFC 3720, appendix B.4) of all of these. Zeros fill it up to a multiple of
+//! 8 bytes. All numbers are little-endian. The first record is the information about the file, and the last one
+//! is its end, so that a file that was cut short is noticed.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::steering::ModelTime;
@@ -11,6 +11,8 @@ use minicbor::{Decode, Encode};
 
 /// The first bytes of a checkpoint file.
 pub(crate) const FILE_MAGIC: [u8; 8] = *b"LIGCHKPT";
+/// The first bytes of a recording.
+pub(crate) const RECORDING_MAGIC: [u8; 8] = *b"LIGRECRD";
 /// The version of the format.
 pub(crate) const FILE_VERSION: u32 = 1;
 /// Length of the bytes before the first record.
@@ -37,12 +39,19 @@ pub enum RecordKind {
     Channels = 6,
     /// The end of the file. The record's number is the number of records before it.
     End = 7,
+    /// In a recording: a message that the instance has sent. The record's number is the first channel's.
+    Sent = 8,
+    /// In a recording: a message that the instance has taken. The record's number is the channel's.
+    Taken = 9,
+    /// In a recording: another call, with its answer. The record's number is the channel's, or 0.
+    Call = 10,
 }
 
 impl RecordKind {
     pub(crate) fn of(code: u8) -> Option<RecordKind> {
-        use RecordKind::{Channels, End, Info, Library, Overlay, State, UnderWay};
-        [Info, State, Library, UnderWay, Overlay, Channels, End].into_iter().find(|&kind| kind as u8 == code)
+        use RecordKind::{Call, Channels, End, Info, Library, Overlay, Sent, State, Taken, UnderWay};
+        let all = [Info, State, Library, UnderWay, Overlay, Channels, End, Sent, Taken, Call];
+        all.into_iter().find(|&kind| kind as u8 == code)
     }
 }
 
@@ -95,6 +104,11 @@ pub fn file_name(instance: &str) -> String {
     format!("{}.checkpoint", instance.replace('[', "-").replace(']', "").replace(':', "-r"))
 }
 
+/// Returns the name of the recording of an instance, such as `micro-3.recording`.
+pub fn recording_name(instance: &str) -> String {
+    file_name(instance).replace(".checkpoint", ".recording")
+}
+
 /// Returns the name of the directory for the files of one moment that are not all there yet.
 pub fn moment_directory(moment: f64) -> String {
     format!("{:016x}", moment.to_bits())
@@ -108,4 +122,8 @@ pub(crate) fn padding(body_len: u64) -> usize {
 
 pub(crate) fn unreadable(file: &str, why: impl std::fmt::Display) -> Fault {
     fault!(CHECKPOINT_UNREADABLE, "the checkpoint file {file} cannot be used: {why}")
+}
+
+pub(crate) fn unreadable_recording(file: &str, why: impl std::fmt::Display) -> Fault {
+    fault!(REPLAY_UNUSABLE, "the recording {file} cannot be used: {why}")
 }

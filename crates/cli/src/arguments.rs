@@ -99,11 +99,12 @@ enum Command {
     /// Tasks of one round can run side by side. Each component makes two steps in a pass, unless its
     /// scales say that it makes one only.
     Tasks(Tasks),
-    /// Convert a model in xMML 0.4 to a model file.
+    /// Convert a model in xMML 0.4, or a cxa file of MUSCLE 2, to a model file.
     ///
     /// Errors name their lines. The result goes to the standard output.
     Convert(crate::convert::Convert),
     Play(crate::play::PlayCommand),
+    Replay(crate::replay::ReplayCommand),
     /// Write a starter: a directory with a code, or a model.
     ///
     /// `ligament new submodel --language c NAME`, `ligament new macro …`, `ligament new model NAME`. The
@@ -199,6 +200,10 @@ pub(crate) struct Run {
     /// Do not start this instance: it will be started by hand, with `ligament join`.
     #[arg(long, value_name = "INSTANCE")]
     pub manual: Vec<String>,
+    /// Record all that passes between these instances (or all instances of a component) and the run, for
+    /// `ligament replay`. The files are in `records` below the run directory.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub record: Vec<String>,
     /// Which model to run, if the files have several.
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
@@ -555,6 +560,7 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::Convert(convert) => crate::convert::convert(&convert),
         Command::Predict(predict) => crate::predict::predict(&predict),
         Command::Play(play) => crate::play::play(&play),
+        Command::Replay(replay) => crate::replay::replay(&replay),
         Command::New(new) => crate::new::new(&new),
         Command::Study(study) => crate::study::study(&study),
         Command::PlayPart(part) => crate::play::part(&part),
@@ -591,14 +597,14 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         }
     };
     match status {
-        crate::DONE if LOST.load(Ordering::Relaxed) => crate::FAILED,
+        crate::DONE if OUTPUT_LOSS.load(Ordering::Relaxed) => crate::FAILED,
         status => status,
     }
 }
 
 /// True if output was lost, for example on a full disk. The command must then fail, because its output is part
 /// of its work.
-static LOST: AtomicBool = AtomicBool::new(false);
+static OUTPUT_LOSS: AtomicBool = AtomicBool::new(false);
 
 /// Prints a text to the standard output. A reader that has closed the pipe (`| head`) is no error. Any other
 /// loss of output is reported once, and the command then ends with an error.
@@ -618,7 +624,7 @@ pub(crate) fn print_as_it_is(text: &str) {
     use std::io::{ErrorKind, Write};
     let mut out = std::io::stdout().lock();
     let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) else { return };
-    if error.kind() != ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) {
+    if error.kind() != ErrorKind::BrokenPipe && !OUTPUT_LOSS.swap(true, Ordering::Relaxed) {
         complain(&fault!(
             OUTPUT_LOST,
             "the standard output cannot be written: {error}; give it another file, or make room"

@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ligament_runtime::Colours;
 use std::sync::OnceLock;
 
-static CHOSEN: OnceLock<Colours> = OnceLock::new();
+static COLOURS: OnceLock<Colours> = OnceLock::new();
 
 /// Reads the option's value.
 pub(crate) fn parser() -> impl TypedValueParser<Value = Colours> {
@@ -20,10 +20,10 @@ pub(crate) fn parser() -> impl TypedValueParser<Value = Colours> {
 
 /// Stores the user's choice.
 pub(crate) fn choose(colours: Colours) {
-    let _ = CHOSEN.set(colours);
+    let _ = COLOURS.set(colours);
 }
 
 /// Returns the stored choice.
 pub(crate) fn chosen() -> Colours {
-    CHOSEN.get().copied().unwrap_or_default()
+    COLOURS.get().copied().unwrap_or_default()
 }

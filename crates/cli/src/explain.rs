@@ -6,7 +6,7 @@ use ligament_catalogue::{entries, fault, find, CodeEntry};
 use std::io::IsTerminal;
 
 /// Maximum width of the text, in columns, on a terminal of any width.
-const WIDEST: usize = 100;
+const MAX_COLUMNS: usize = 100;
 
 /// Explains a code, or lists all codes.
 pub(crate) fn explain(arguments: &Explain) -> i32 {
@@ -113,7 +113,7 @@ fn width() -> usize {
     let columns = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| usize::from(size.ws_col));
     match columns {
         0 => 80,
-        columns => columns.clamp(20, WIDEST),
+        columns => columns.clamp(20, MAX_COLUMNS),
     }
 }
 

@@ -35,6 +35,7 @@ mod program_output;
 mod reference;
 mod relay;
 mod remote;
+mod replay;
 mod restarts;
 mod run;
 mod runs;

@@ -110,6 +110,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         for_group: arguments.sharing.is_with_group(&site),
         steered,
         resumed_from: resumed.as_ref().map(|from| from.checkpoint.name()),
+        recorded: arguments.record.clone(),
         makes_restarts: true,
         may_be_continued: false,
     };

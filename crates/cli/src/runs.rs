@@ -130,7 +130,7 @@ pub(crate) fn names(run: Option<&str>) -> i32 {
 
 /// Commands whose first argument is a run. The next constant has the commands that take an instance after the
 /// run.
-const OF_RUNS: &str = "status view tap logs peek timeline profile stop checkpoint join attach cancel";
+const OF_RUNS: &str = "status view tap logs peek timeline profile stop checkpoint join attach cancel replay";
 const OF_INSTANCES: &str = "tap logs peek join";
 
 /// Adds the completion of run and instance names to the completion script of clap.

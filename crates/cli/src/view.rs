@@ -5,8 +5,8 @@ use crate::arguments::print;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::find_site;
 use ligament_live::{
-    another_link, serve_over_pipes, serve_site, Another, ListenAddress, Options, PageLink, PublicUrl, Purpose,
-    Role,
+    another_link, serve_over_pipes, serve_site, FurtherLink, ListenAddress, Options, PageLink, PublicUrl,
+    Purpose, Role,
 };
 use ligament_manager::{find_run, RunDirectory};
 use ligament_runtime::client::{last_continuation, record_of};
@@ -162,7 +162,7 @@ fn served(arguments: &ViewCommand) -> Result<(), Fault> {
 }
 
 /// Prints a further link to a page that another process serves.
-fn add(arguments: &ViewCommand, run: &RunDirectory, another: Another) {
+fn add(arguments: &ViewCommand, run: &RunDirectory, another: FurtherLink) {
     tell(arguments, &run.name(), &another.opened, "the page is served by another \"ligament view\"");
     let leading = open(arguments, &another.opened);
     if leading.0.is_some() {

@@ -3,7 +3,7 @@
 //! and for each repetition the time of one message in ns, through the filter and by hand.
 //! `benchmarks/filters` runs this program.
 
-use ligament_filters::{Around, Chain, Data, Parcel};
+use ligament_filters::{Chain, Data, FilterContext, Parcel};
 use ligament_model::Filter;
 use ligament_wire::{Array, ArrayOrder, Encoder, Value};
 use std::hint::black_box;
@@ -136,9 +136,9 @@ fn main() {
         let text = text.replace("LESS", &(rows / 2).to_string());
         let text = text.replace("ROW", &row.to_string()).replace("HALF", &(row / 2).to_string());
         let filters = Filter::read(&text).expect("filters that can be");
-        let at_sender = Chain::at_sender(&filters, &Around::NOTHING).expect("filters that can be");
+        let at_sender = Chain::at_sender(&filters, &FilterContext::NOTHING).expect("filters that can be");
         let mut chain = at_sender
-            .or_else(|| Chain::at_receiver(&filters, &Around::NOTHING).ok().flatten())
+            .or_else(|| Chain::at_receiver(&filters, &FilterContext::NOTHING).ok().flatten())
             .expect("some filters");
         let (mut filtered, mut own) = (Vec::new(), Vec::new());
         for _ in 0..repetitions {

@@ -77,16 +77,16 @@ pub type MakeOwn<'a> = dyn Fn(&Filter) -> Result<Box<dyn FilterStep>, Fault> + '
 
 /// The properties of the place where filters run.
 #[derive(Clone, Copy)]
-pub struct Around<'a> {
+pub struct FilterContext<'a> {
     /// The function that makes filters that users have written.
     pub own: &'a MakeOwn<'a>,
     /// Maximum length of a message of the conduit, in bytes. None means that only memory limits it.
     pub message_size: Option<u64>,
 }
 
-impl Around<'_> {
+impl FilterContext<'_> {
     /// A place without filters that users have written, and without a limit on the message size.
-    pub const NOTHING: Around<'static> = Around { own: &no_own, message_size: None };
+    pub const NOTHING: FilterContext<'static> = FilterContext { own: &no_own, message_size: None };
 }
 
 /// Refuses a filter that a user has written.
@@ -173,7 +173,7 @@ fn times_behind(filters: &[Filter]) -> TimeSeries {
     TimeSeries::computed_with(size)
 }
 
-fn step(filter: &Filter, series: TimeSeries, around: &Around<'_>) -> Result<Box<dyn FilterStep>, Fault> {
+fn step(filter: &Filter, series: TimeSeries, around: &FilterContext<'_>) -> Result<Box<dyn FilterStep>, Fault> {
     let count = |name: &str| filter.count(name).unwrap_or(1);
     let number = |name: &str| filter.number(name).unwrap_or_default();
     let text = |name: &str| filter.text(name).unwrap_or_default();
@@ -224,7 +224,7 @@ impl Chain {
     /// unit. Filters that users have written are not checked.
     pub fn faults(filters: &[Filter]) -> Vec<FilterFailure> {
         let own = |_: &Filter| Ok(Box::new(Discard) as Box<dyn FilterStep>);
-        let around = Around { own: &own, message_size: None };
+        let around = FilterContext { own: &own, message_size: None };
         let fault = |(place, filter): (usize, &Filter)| {
             let cause = step(filter, TimeSeries::default(), &around).err()?;
             Some(FilterFailure { place, name: filter.name, time: None, cause })
@@ -236,7 +236,7 @@ impl Chain {
     fn of(
         filters: &[Filter],
         places: Range<usize>,
-        around: &Around<'_>,
+        around: &FilterContext<'_>,
     ) -> Result<Vec<ChainStage>, FilterFailure> {
         let stage = |place: usize| {
             let (filter, times) = (&filters[place], times_behind(&filters[..place]));
@@ -256,7 +256,7 @@ impl Chain {
     ///
     /// # Errors
     /// A parameter of a filter is wrong.
-    pub fn at_sender(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, FilterFailure> {
+    pub fn at_sender(filters: &[Filter], around: &FilterContext<'_>) -> Result<Option<Chain>, FilterFailure> {
         let stages = Chain::of(filters, 0..Filter::at_sender(filters), around)?;
         Ok((!stages.is_empty()).then_some(Chain(stages)))
     }
@@ -265,7 +265,7 @@ impl Chain {
     ///
     /// # Errors
     /// A parameter of a filter is wrong.
-    pub fn at_receiver(filters: &[Filter], around: &Around<'_>) -> Result<Option<Chain>, FilterFailure> {
+    pub fn at_receiver(filters: &[Filter], around: &FilterContext<'_>) -> Result<Option<Chain>, FilterFailure> {
         let first = Filter::at_sender(filters);
         let mut stages = Chain::of(filters, first..filters.len(), around)?;
         if let Some(place) = filters.iter().position(|filter| filter.name == COMPRESS) {

@@ -26,7 +26,9 @@ mod units;
 mod view;
 
 pub use along::said_of_masked;
-pub use chain::{Around, Chain, ChainOutput, FilterFailure, FilterRemark, FilterStep, MakeOwn, StepOutput};
+pub use chain::{
+    Chain, ChainOutput, FilterContext, FilterFailure, FilterRemark, FilterStep, MakeOwn, StepOutput,
+};
 pub use expression::calculate;
 pub use numbers::{NumberBuffer, NumberFrame, Real, Shell};
 pub use parcel::{Data, Parcel};

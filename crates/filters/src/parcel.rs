@@ -41,6 +41,7 @@ impl<'a> Data<'a> {
             ValueRef::Bool(bool) => Value::Bool(bool),
             ValueRef::Int(int) => Value::Int(int),
             ValueRef::Float(float) => Value::Float(float),
+            // Other values are copied by encoding them.
             ref tree => {
                 let mut encoder = Encoder::new();
                 let plan = encoder.plan(tree)?;

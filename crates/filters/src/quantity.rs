@@ -42,7 +42,7 @@ impl fmt::Display for NoQuantity {
 
 /// The names of units, in the singular: name, measure, and factor to seconds or metres. A text may add an
 /// `s` to each name, as in `2 years`.
-const WORDS: &[(&str, Measure, f64)] = &[
+const UNIT_NAMES: &[(&str, Measure, f64)] = &[
     ("second", Measure::Time, 1.0),
     ("minute", Measure::Time, 60.0),
     ("hour", Measure::Time, 3600.0),
@@ -53,7 +53,7 @@ const WORDS: &[(&str, Measure, f64)] = &[
     ("meter", Measure::Length, 1.0),
 ];
 
-/// Prefixes of the names in `WORDS`, and the factor of each. Example: `milli` in `millimetre`.
+/// Prefixes of the names in `UNIT_NAMES`, and the factor of each. Example: `milli` in `millimetre`.
 const PREFIXES: &[(&str, f64)] = &[
     ("pico", 1e-12),
     ("nano", 1e-9),
@@ -120,7 +120,7 @@ fn split(text: &str) -> Option<(f64, &str)> {
 
 fn word(text: &str) -> Option<(Measure, f64)> {
     let known = |text: &str| {
-        let (_, measure, factor) = WORDS
+        let (_, measure, factor) = UNIT_NAMES
             .iter()
             .find(|(word, ..)| text.strip_prefix(word).is_some_and(|rest| matches!(rest, "" | "s")))?;
         Some((*measure, *factor))

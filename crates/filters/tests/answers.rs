@@ -1,7 +1,7 @@
 //! Tests of each filter with known answers: the values, times and number of messages, and the errors.
 
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{Around, Chain, Data, FilterRemark, FilterStep, Parcel, StepOutput, Unit};
+use ligament_filters::{Chain, Data, FilterContext, FilterRemark, FilterStep, Parcel, StepOutput, Unit};
 use ligament_model::Filter;
 use ligament_wire::{Array, ArrayOrder, ArrayRef, Value, ValueRef};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 /// Makes the filters of a text from a model. All of them run at the receiver.
 fn chain(text: &str) -> Chain {
     let filters = Filter::read(text).unwrap_or_else(|problems| panic!("{text}: {problems}"));
-    Chain::at_receiver(&filters, &Around::NOTHING)
+    Chain::at_receiver(&filters, &FilterContext::NOTHING)
         .unwrap_or_else(|failure| panic!("{failure}"))
         .expect("there are filters")
 }
@@ -492,7 +492,7 @@ fn slices_are_those_of_numpy() {
     assert!(refused("[{slice: \":\"}]", float(1.0)).contains("it takes arrays"));
     for wrong in ["a", "1:2:0", "1:2:3:4", "", "1:2:-1"] {
         let filters = Filter::read(&format!("[{{slice: \"{wrong}\"}}]")).unwrap();
-        assert!(Chain::at_receiver(&filters, &Around::NOTHING).is_err(), "{wrong}");
+        assert!(Chain::at_receiver(&filters, &FilterContext::NOTHING).is_err(), "{wrong}");
     }
 }
 
@@ -575,7 +575,7 @@ fn resampling_has_known_values() {
     assert_eq!(elements(&one("[{resample: 4}]", four.clone())).0, [1.0, 2.0, 3.0, 4.0]);
     assert!(refused("[{resample: [2, 2]}]", four).contains("another number of axes"));
     let filters = Filter::read("[{resample: {shape: 2, method: conservative, points: nodes}}]").unwrap();
-    assert!(Chain::at_receiver(&filters, &Around::NOTHING).is_err());
+    assert!(Chain::at_receiver(&filters, &FilterContext::NOTHING).is_err());
 }
 
 #[test]
@@ -589,8 +589,8 @@ fn what_is_compressed_is_the_same_at_the_other_end() {
             let filters = Filter::read(&format!("[{{multiply: 1}}, {{compress: {method}}}, {{every: 1}}]"));
             let mut filters = filters.unwrap();
             filters.remove(0);
-            let mut sender = Chain::at_sender(&filters, &Around::NOTHING).unwrap().unwrap();
-            let mut receiver = Chain::at_receiver(&filters, &Around::NOTHING).unwrap().unwrap();
+            let mut sender = Chain::at_sender(&filters, &FilterContext::NOTHING).unwrap().unwrap();
+            let mut receiver = Chain::at_receiver(&filters, &FilterContext::NOTHING).unwrap().unwrap();
             let mut sent = out(sender.apply(parcel(1.0, Some(2.0), value.clone())).unwrap());
             let (at, next, packed) = sent.remove(0);
             let Value::Bytes(bytes) = &packed else { panic!("{packed:?}") };
@@ -603,7 +603,7 @@ fn what_is_compressed_is_the_same_at_the_other_end() {
 #[test]
 fn what_is_no_compressed_message_is_refused() {
     let filters = Filter::read("[compress]").unwrap();
-    let mut receiver = Chain::at_receiver(&filters, &Around::NOTHING).unwrap().unwrap();
+    let mut receiver = Chain::at_receiver(&filters, &FilterContext::NOTHING).unwrap().unwrap();
     for bytes in [
         vec![],
         vec![1; 11],
@@ -704,8 +704,8 @@ fn what_a_sender_lends_is_checked_before_it_is_read() {
 #[test]
 fn a_length_that_compressed_bytes_claim_is_not_believed() {
     let filters = Filter::read("[{compress: zstd}]").unwrap();
-    let mut sender = Chain::at_sender(&filters, &Around::NOTHING).unwrap().unwrap();
-    let mut receiver = Chain::at_receiver(&filters, &Around::NOTHING).unwrap().unwrap();
+    let mut sender = Chain::at_sender(&filters, &FilterContext::NOTHING).unwrap().unwrap();
+    let mut receiver = Chain::at_receiver(&filters, &FilterContext::NOTHING).unwrap().unwrap();
     // The compression ratio is so high that the receiver's memory must grow as the bytes are produced.
     let value = doubles(&vec![0.0; 1 << 20], &[1 << 20]);
     for _ in 0..2 {
@@ -847,8 +847,8 @@ fn what_is_compressed_may_be_no_larger_than_the_messages_of_its_conduit() {
     let array = Array::from_slice(&vec![0.0; 1000], &[1000], ArrayOrder::RowMajor).unwrap();
     for method in ["lz4", "zstd"] {
         let filters = Filter::read(&format!("[{{compress: {method}}}]")).unwrap();
-        let around = |message_size| Around { message_size, ..Around::NOTHING };
-        let mut free = Chain::at_sender(&filters, &Around::NOTHING).unwrap().unwrap();
+        let around = |message_size| FilterContext { message_size, ..FilterContext::NOTHING };
+        let mut free = Chain::at_sender(&filters, &FilterContext::NOTHING).unwrap().unwrap();
         let packed = free.apply(parcel(1.0, None, Value::Array(array.clone()))).unwrap().parcels.pop().unwrap();
         let Data::Kept(packed) = packed.data else { panic!() };
         for (limit, fits) in [(Some(9000), true), (Some(7000), false), (None, true)] {
@@ -885,7 +885,7 @@ fn what_a_filter_of_a_user_s_gives_at_the_end_goes_on_if_it_can_be() {
         let text = format!("[{{python: \"a:b\", on_error: {on_error}}}, {{multiply: 2}}]");
         let given = given.map_err(|why| fault!(FILTER_FAILED, "{why}"));
         let own = |_: &Filter| Ok(Box::new(AtTheEnd(given.clone())) as Box<dyn FilterStep>);
-        let around = Around { own: &own, ..Around::NOTHING };
+        let around = FilterContext { own: &own, ..FilterContext::NOTHING };
         let mut chain = Chain::at_receiver(&Filter::read(&text).unwrap(), &around).unwrap().unwrap();
         chain.apply(parcel(0.0, None, Value::Int(5))).unwrap();
         chain.finish().map(|passed| (passed.parcels.len(), passed.said)).map_err(|failure| failure.to_string())
@@ -904,7 +904,7 @@ fn what_a_filter_of_a_user_s_gives_at_the_end_goes_on_if_it_can_be() {
 #[test]
 fn filters_of_users_own_need_somebody_who_makes_them() {
     let filters = Filter::read("[{library: {file: f.so, function: f}}]").unwrap();
-    let failure = Chain::at_receiver(&filters, &Around::NOTHING).unwrap_err().to_string();
+    let failure = Chain::at_receiver(&filters, &FilterContext::NOTHING).unwrap_err().to_string();
     assert!(failure.starts_with("filter 1 (library): nothing here runs filters of users' own"), "{failure}");
 }
 

@@ -16,7 +16,9 @@ use crate::ports::{PortState, PortTable};
 use crate::receive::{Arrival, Overlay};
 use crate::transport::Transport;
 use ligament_catalogue::Fault;
-use ligament_filters::{Around, Chain, ChainOutput, Data, FilterFailure, FilterRemark, FilterStep, Parcel};
+use ligament_filters::{
+    Chain, ChainOutput, Data, FilterContext, FilterFailure, FilterRemark, FilterStep, Parcel,
+};
 use ligament_model::Filter;
 use ligament_shm::endpoint::Source;
 use ligament_shm::ShmError;
@@ -180,7 +182,7 @@ impl Chains {
                 None => None,
                 Some(conduit) => {
                     let own = |filter: &Filter| conduit.make(filter, self.sending);
-                    let around = Around { own: &own, message_size: conduit.message_size };
+                    let around = FilterContext { own: &own, message_size: conduit.message_size };
                     if self.sending {
                         Chain::at_sender(&conduit.filters, &around)?
                     } else {

@@ -12,6 +12,7 @@ use crate::order::OrderWatch;
 use crate::overlay::{from_value, Overlays};
 use crate::ports::{JoinedChannel, PortTable, Ports};
 use crate::receive::{settings_of, Overlay};
+use crate::record::{info_of, replay_directory, warn_of, CodeDeclarations, Recorded, Replayed};
 use crate::sys;
 use crate::timing::TimelineState;
 use crate::transport::Transport;
@@ -27,6 +28,7 @@ use ligament_wire::{decode_body, ConduitEnd, Encoder, Limits, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::CString;
 use std::io::Write;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The importance of a line in the run's log.
@@ -182,6 +184,34 @@ impl RequestedSettings {
     }
 }
 
+/// The ports of an instance, joined with their channels, and its place on the model's timelines.
+struct WelcomedPorts {
+    table: PortTable,
+    timing: Option<Box<TimelineState>>,
+}
+
+impl WelcomedPorts {
+    fn of(welcome: &Welcome, instance: &str) -> Result<WelcomedPorts, Error> {
+        let joined = |channels: &[ChannelInfo]| -> Vec<JoinedChannel> {
+            let of_ports = channels.iter().enumerate().filter(|(_, channel)| channel.wants_of.is_none());
+            of_ports.map(|(index, channel)| JoinedChannel::of(channel, index)).collect()
+        };
+        let names: Vec<Arc<str>> = welcome.ports.iter().map(|port| port.name.as_str().into()).collect();
+        let (sends, receives) = (joined(&welcome.sends), joined(&welcome.receives));
+        let mut table = PortTable::new(&welcome.ports, &names, sends, receives)?;
+        join_clocks(&mut table, welcome);
+        let steps = |channels: &[ChannelInfo]| -> HashMap<usize, ChannelSteps> {
+            let all = channels.iter().enumerate();
+            all.filter_map(|(index, channel)| Some((index, channel.steps?))).collect()
+        };
+        let lists = Lists::told(welcome.filters.as_deref())?;
+        let (sending, receiving) = (by_channel(&welcome.sends), by_channel(&welcome.receives));
+        lists.join(instance, &mut table, &sending, &receiving)?;
+        let timing = TimelineState::of(&mut table, steps(&welcome.sends), steps(&welcome.receives))?;
+        Ok(WelcomedPorts { table, timing })
+    }
+}
+
 impl Common {
     /// Reads the shared data from the agent's welcome. Also blanks the variables of the identity in the
     /// environment, so that a process which this one starts does not take itself for the instance.
@@ -212,40 +242,70 @@ impl Instance {
     /// Does the same as `new`, with flags and with the language of the caller (for the run's records).
     pub fn with_options(ports: Option<&Ports>, flags: Flags, language: &str) -> Result<Instance, Error> {
         let identity = from_environment()?;
-        let registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, false)
+        let code = CodeDeclarations { ports: ports.map(Ports::declarations), language };
+        if let Some(directory) = replay_directory(&identity) {
+            return Instance::replayed(&identity, &directory, &code, flags);
+        }
+        let registered = AgentLine::register(&identity, code.ports.clone(), language, false)
             .map_err(|fault| Error::other(ErrorKind::Registration, fault))?;
-        Instance::alone(identity, registered, flags)
+        Instance::alone(identity, registered, &code, flags)
+    }
+
+    /// Makes the instance of a process that is replayed from a recording in `directory`.
+    pub(crate) fn replayed(
+        identity: &Identity,
+        directory: &Path,
+        code: &CodeDeclarations<'_>,
+        flags: Flags,
+    ) -> Result<Instance, Error> {
+        let (replayed, welcome) = Replayed::open(directory, identity, code)?;
+        let joined = WelcomedPorts::of(&welcome, &identity.instance)?;
+        let transport = Transport::Replayed(Box::new(replayed));
+        Instance::welcomed(transport, joined, &welcome, (identity.instance.clone(), flags))
     }
 
     /// Makes the instance of a process that has only one.
-    pub(crate) fn alone(identity: Identity, registered: Registration, flags: Flags) -> Result<Instance, Error> {
+    pub(crate) fn alone(
+        identity: Identity,
+        registered: Registration,
+        code: &CodeDeclarations<'_>,
+        flags: Flags,
+    ) -> Result<Instance, Error> {
         let Registration { line, welcome, foundation } = registered;
-        let joined = |channels: &[ChannelInfo]| -> Vec<JoinedChannel> {
-            let of_ports = channels.iter().enumerate().filter(|(_, channel)| channel.wants_of.is_none());
-            of_ports.map(|(index, channel)| JoinedChannel::of(channel, index)).collect()
-        };
-        let names: Vec<Arc<str>> = welcome.ports.iter().map(|port| port.name.as_str().into()).collect();
-        let (sends, receives) = (joined(&welcome.sends), joined(&welcome.receives));
-        let mut table = PortTable::new(&welcome.ports, &names, sends, receives)?;
-        join_clocks(&mut table, &welcome);
-        let steps = |channels: &[ChannelInfo]| -> HashMap<usize, ChannelSteps> {
-            let all = channels.iter().enumerate();
-            all.filter_map(|(index, channel)| Some((index, channel.steps?))).collect()
-        };
-        let lists = Lists::told(welcome.filters.as_deref())?;
-        let (sending, receiving) = (by_channel(&welcome.sends), by_channel(&welcome.receives));
-        lists.join(&identity.instance, &mut table, &sending, &receiving)?;
-        let timing = TimelineState::of(&mut table, steps(&welcome.sends), steps(&welcome.receives))?;
+        let joined = WelcomedPorts::of(&welcome, &identity.instance)?;
         let mut endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line)
             .map_err(Error::while_registering)?;
         endpoint.steering().begin(welcome.schedule.as_deref().unwrap_or_default());
-        let common = Common::new(&welcome, flags)?;
-        let (transport, name) = (Transport::Own(endpoint), identity.instance);
+        let transport = match &welcome.recording {
+            None => Transport::Own(endpoint),
+            Some(path) => {
+                let info = info_of(&identity.instance, &welcome, code);
+                match Recorded::begin(endpoint, Path::new(path), &info) {
+                    Ok(recorded) => Transport::Recorded(Box::new(recorded)),
+                    Err((mut endpoint, fault)) => {
+                        warn_of(&mut endpoint, &fault);
+                        Transport::Own(endpoint)
+                    }
+                }
+            }
+        };
+        Instance::welcomed(transport, joined, &welcome, (identity.instance, flags))
+    }
+
+    /// Makes an instance from the data with which the agent has admitted it.
+    fn welcomed(
+        transport: Transport,
+        joined: WelcomedPorts,
+        welcome: &Welcome,
+        (name, flags): (String, Flags),
+    ) -> Result<Instance, Error> {
+        let common = Common::new(welcome, flags)?;
+        let WelcomedPorts { table, timing } = joined;
         let mut made = Instance::made_of(transport, table, name, welcome.log_level, &common, timing)?;
         made.rank = welcome.rank.unwrap_or(ALONE);
         made.clock = welcome.clock.map(Clock::new);
         made.grid = welcome.grid.clone();
-        if let Err(error) = made.join_checkpoints(&welcome) {
+        if let Err(error) = made.join_checkpoints(welcome) {
             // The reason reaches the run before the conduits end, which would make others fail first.
             let _ = made.error_shutdown(&error.to_string());
             return Err(error);

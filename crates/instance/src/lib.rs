@@ -38,6 +38,7 @@ mod own;
 mod ports;
 mod preamble;
 mod receive;
+mod record;
 mod resizable;
 mod send;
 mod send_filters;

@@ -360,7 +360,7 @@ impl Instance {
     fn lacks(&mut self, port: usize, slot: usize) -> Result<Option<usize>, Error> {
         match self.endpoint {
             Transport::Shared(_) => self.nothing_there(port, slot),
-            Transport::Own(_) => Ok(None),
+            Transport::Own(_) | Transport::Recorded(_) | Transport::Replayed(_) => Ok(None),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The transport of an instance's messages: either an endpoint of its own, or its share of the endpoint of
-//! a process that runs many instances.
+//! a process that runs many instances. An endpoint of its own may be recorded, or replaced by a recording.
 
 use crate::light::Share;
 use crate::loan::{Draft, Loan, LoanMemory, MAX_DRAFT_BYTES};
+use crate::record::{Recorded, Replayed};
 use ligament_shm::endpoint::{Contiguous, PortTap, Source};
 use ligament_shm::line::AgentLine;
 use ligament_shm::steering::Gate;
@@ -20,13 +21,17 @@ type Deadline = Option<u64>;
 pub(crate) enum Transport {
     Own(Endpoint<AgentLine>),
     Shared(Share),
+    Recorded(Box<Recorded>),
+    Replayed(Box<Replayed>),
 }
 
 impl Transport {
     /// As `Endpoint::keeps_busy`. A process with many instances always counts as one core.
     pub fn keeps_busy(&mut self, cores: u32) {
-        if let Transport::Own(endpoint) = self {
-            endpoint.keeps_busy(cores);
+        match self {
+            Transport::Own(endpoint) => endpoint.keeps_busy(cores),
+            Transport::Recorded(recorded) => recorded.endpoint.keeps_busy(cores),
+            Transport::Shared(_) | Transport::Replayed(_) => {}
         }
     }
 
@@ -36,6 +41,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.send(to, header, source),
             Transport::Shared(share) => share.send(to, header, source),
+            Transport::Recorded(recorded) => recorded.send(to, header, source),
+            Transport::Replayed(replayed) => replayed.send(to, header, source),
         }
     }
 
@@ -45,6 +52,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.may_be_tapped(),
             Transport::Shared(share) => share.is_tapped(),
+            Transport::Recorded(recorded) => recorded.endpoint.may_be_tapped(),
+            Transport::Replayed(_) => false,
         }
     }
 
@@ -53,6 +62,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.taps().iter_mut().for_each(see),
             Transport::Shared(share) => share.each_tap(see),
+            Transport::Recorded(recorded) => recorded.endpoint.taps().iter_mut().for_each(see),
+            Transport::Replayed(_) => {}
         }
     }
 
@@ -68,6 +79,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.receive_to(channel, deadline, header, to),
             Transport::Shared(share) => share.receive_to(channel, deadline, header, to),
+            Transport::Recorded(recorded) => recorded.receive_to(channel, deadline, header, to),
+            Transport::Replayed(replayed) => replayed.receive_to(channel, header, to),
         }
     }
 
@@ -76,6 +89,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.poll(channel),
             Transport::Shared(share) => share.poll(channel),
+            Transport::Recorded(recorded) => recorded.poll(channel),
+            Transport::Replayed(replayed) => replayed.poll(channel),
         }
     }
 
@@ -85,6 +100,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => Ok(endpoint.next_is_end(channel)),
             Transport::Shared(share) => share.next_is_end(channel),
+            Transport::Recorded(recorded) => Ok(recorded.next_is_end(channel)),
+            Transport::Replayed(replayed) => replayed.next_is_end(channel),
         }
     }
 
@@ -93,6 +110,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.wait_any(channels, deadline),
             Transport::Shared(share) => share.wait_any(channels, deadline),
+            Transport::Recorded(recorded) => recorded.wait_any(channels, deadline),
+            Transport::Replayed(replayed) => replayed.wait_any(channels),
         }
     }
 
@@ -101,6 +120,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.overlay(channel, number).cloned(),
             Transport::Shared(share) => share.overlay(channel, number),
+            Transport::Recorded(recorded) => recorded.overlay(channel, number),
+            Transport::Replayed(replayed) => replayed.overlay(channel, number),
         }
     }
 
@@ -109,6 +130,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.knows_overlay(to, number),
             Transport::Shared(share) => share.knows_overlay(to, number),
+            Transport::Recorded(recorded) => recorded.knows_overlay(to, number),
+            Transport::Replayed(replayed) => replayed.knows_overlay(to, number),
         }
     }
 
@@ -122,12 +145,14 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.announce_overlay(to, number, plan),
             Transport::Shared(share) => share.announce_overlay(to, number, plan),
+            Transport::Recorded(recorded) => recorded.announce_overlay(to, number, plan),
+            Transport::Replayed(replayed) => replayed.announce_overlay(to, number, plan),
         }
     }
 
     /// Returns true if a loan of `len` bytes is a draft that can be used again.
     pub fn drafts(&self, len: u64) -> bool {
-        matches!(self, Transport::Own(_)) && len <= MAX_DRAFT_BYTES
+        !matches!(self, Transport::Shared(_)) && len <= MAX_DRAFT_BYTES
     }
 
     /// Returns memory for `len` bytes of elements.
@@ -141,6 +166,8 @@ impl Transport {
             Transport::Own(_) => Draft::roomy(len).map(LoanMemory::Draft),
             // This memory is given away with the message, so it is not used again.
             Transport::Shared(_) => Draft::new(len).map(LoanMemory::Draft),
+            // A recording needs the message after it was sent, so the message is copied.
+            Transport::Recorded(_) | Transport::Replayed(_) => Draft::roomy(len).map(LoanMemory::Draft),
         }
     }
 
@@ -179,6 +206,13 @@ impl Transport {
             (Transport::Shared(share), Some(LoanMemory::Draft(draft))) => {
                 share.send_draft(to, header, draft, (head, number), body_len)
             }
+            (transport, Some(LoanMemory::Draft(draft))) => {
+                let sent = transport.send(to, header, &Contiguous { head, number, data: draft.bytes() });
+                if draft.bytes().len() as u64 <= MAX_DRAFT_BYTES {
+                    loan.fill(LoanMemory::Draft(draft));
+                }
+                sent
+            }
             _ => Err(ShmError::Malformed("a loan of another instance".into())),
         }
     }
@@ -196,6 +230,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.end_channel(channel, ending),
             Transport::Shared(share) => share.end_channel(channel, ending),
+            Transport::Recorded(recorded) => recorded.end_channel(channel, ending),
+            Transport::Replayed(replayed) => replayed.end_channel(channel, ending),
         }
     }
 
@@ -204,6 +240,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.status().count_iteration(),
             Transport::Shared(share) => share.count_iteration(),
+            Transport::Recorded(recorded) => recorded.endpoint.status().count_iteration(),
+            Transport::Replayed(_) => {}
         }
     }
 
@@ -213,6 +251,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.steer(0, gate, time),
             Transport::Shared(share) => share.steer(gate, time),
+            Transport::Recorded(recorded) => recorded.steer(gate, time),
+            Transport::Replayed(replayed) => replayed.steer(gate, time),
         }
     }
 
@@ -221,7 +261,8 @@ impl Transport {
     pub fn steer_at_once(&mut self, time: f64) -> bool {
         match self {
             Transport::Own(endpoint) => endpoint.steer_at_once(0, Gate::Step, time),
-            Transport::Shared(_) => false,
+            // A recording has all calls of `steer`, those with nothing to do too.
+            Transport::Shared(_) | Transport::Recorded(_) | Transport::Replayed(_) => false,
         }
     }
 
@@ -230,6 +271,10 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Steerable { setting, of: None }),
             Transport::Shared(share) => share.tell(|of| Request::Steerable { setting, of }),
+            Transport::Recorded(recorded) => {
+                recorded.endpoint.custodian().tell(&Request::Steerable { setting, of: None })
+            }
+            Transport::Replayed(_) => Ok(()),
         }
     }
 
@@ -238,6 +283,10 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Publishes { port, of: None }),
             Transport::Shared(share) => share.tell(|of| Request::Publishes { port, of }),
+            Transport::Recorded(recorded) => {
+                recorded.endpoint.custodian().tell(&Request::Publishes { port, of: None })
+            }
+            Transport::Replayed(_) => Ok(()),
         }
     }
 
@@ -246,6 +295,8 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.end(failed),
             Transport::Shared(share) => share.end(failed),
+            Transport::Recorded(recorded) => recorded.end(failed),
+            Transport::Replayed(replayed) => replayed.end(failed),
         }
     }
 
@@ -254,7 +305,8 @@ impl Transport {
     pub fn sent_on(&self) -> Option<Vec<(u32, u64)>> {
         match self {
             Transport::Own(endpoint) => Some(endpoint.sent_on().collect()),
-            Transport::Shared(_) => None,
+            Transport::Recorded(recorded) => Some(recorded.endpoint.sent_on().collect()),
+            Transport::Shared(_) | Transport::Replayed(_) => None,
         }
     }
 
@@ -262,7 +314,8 @@ impl Transport {
     pub fn received_from(&self) -> Option<Vec<(u32, u64)>> {
         match self {
             Transport::Own(endpoint) => Some(endpoint.received_from().collect()),
-            Transport::Shared(_) => None,
+            Transport::Recorded(recorded) => Some(recorded.endpoint.received_from().collect()),
+            Transport::Shared(_) | Transport::Replayed(_) => None,
         }
     }
 
@@ -276,7 +329,10 @@ impl Transport {
     ) -> Result<(), ShmError> {
         match self {
             Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Used { asked, sent, received }),
-            Transport::Shared(_) => Ok(()),
+            Transport::Recorded(recorded) => {
+                recorded.endpoint.custodian().tell(&Request::Used { asked, sent, received })
+            }
+            Transport::Shared(_) | Transport::Replayed(_) => Ok(()),
         }
     }
 
@@ -284,7 +340,8 @@ impl Transport {
     pub fn sign_off(&mut self) -> Result<(), ShmError> {
         match self {
             Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Finished),
-            Transport::Shared(_) => Ok(()),
+            Transport::Recorded(recorded) => recorded.endpoint.custodian().tell(&Request::Finished),
+            Transport::Shared(_) | Transport::Replayed(_) => Ok(()),
         }
     }
 
@@ -293,6 +350,11 @@ impl Transport {
         let failed = |of| Request::Failed { why: why.to_owned(), of };
         match self {
             Transport::Own(endpoint) => endpoint.custodian().tell(&failed(None)),
+            Transport::Recorded(recorded) => recorded.endpoint.custodian().tell(&failed(None)),
+            Transport::Replayed(replayed) => {
+                replayed.fail(why);
+                Ok(())
+            }
             Transport::Shared(share) => share.tell(failed),
         }
     }
@@ -302,6 +364,9 @@ impl Transport {
         let line = |of| Request::Log { level, text: text.to_owned(), of };
         match self {
             Transport::Own(endpoint) => endpoint.custodian().tell(&line(None)),
+            Transport::Recorded(recorded) => recorded.endpoint.custodian().tell(&line(None)),
+            // The lines of a replay are those of the run that was recorded.
+            Transport::Replayed(_) => Ok(()),
             Transport::Shared(share) => share.tell(line),
         }
     }
@@ -311,14 +376,17 @@ impl Transport {
     pub fn copy_begins(&self, bytes: u64) -> u64 {
         match self {
             Transport::Own(endpoint) => endpoint.copy_begins(bytes),
-            Transport::Shared(_) => 0,
+            Transport::Recorded(recorded) => recorded.endpoint.copy_begins(bytes),
+            Transport::Shared(_) | Transport::Replayed(_) => 0,
         }
     }
 
     /// As `Endpoint::copy_ends`.
     pub fn copy_ends(&mut self, channel: usize, began: u64) {
-        if let Transport::Own(endpoint) = self {
-            endpoint.copy_ends(channel, began);
+        match self {
+            Transport::Own(endpoint) => endpoint.copy_ends(channel, began),
+            Transport::Recorded(recorded) => recorded.endpoint.copy_ends(channel, began),
+            Transport::Shared(_) | Transport::Replayed(_) => {}
         }
     }
 
@@ -327,13 +395,15 @@ impl Transport {
         match self {
             Transport::Own(endpoint) => endpoint.set_interrupt_check(check),
             Transport::Shared(share) => share.set_interrupt_check(check),
+            Transport::Recorded(recorded) => recorded.endpoint.set_interrupt_check(check),
+            Transport::Replayed(_) => {}
         }
     }
 
     /// Returns the port at the other end of a receiving channel, if the table of ports does not hold it.
     pub fn sender_of(&self, channel: usize) -> Option<String> {
         match self {
-            Transport::Own(_) => None,
+            Transport::Own(_) | Transport::Recorded(_) | Transport::Replayed(_) => None,
             Transport::Shared(share) => share.sender_of(channel),
         }
     }
@@ -341,7 +411,7 @@ impl Transport {
     /// Returns the port at the other end of a sending channel, if the table of ports does not hold it.
     pub fn receiver_of(&self, channel: usize) -> Option<String> {
         match self {
-            Transport::Own(_) => None,
+            Transport::Own(_) | Transport::Recorded(_) | Transport::Replayed(_) => None,
             Transport::Shared(share) => share.receiver_of(channel),
         }
     }

@@ -42,4 +42,4 @@ pub use nodes::{allocation, parse_hosts, position, read_hostfile, Allocation, Ba
 pub use placement::{needs, place, reserved, DomainCapacity, Placement, PlacementOptions, ResourceNeed};
 pub use process::{end_group, file_size_limit, raise_open_files, ProcessEnd};
 pub use ranks::{ranks_below, LostRanks};
-pub use sys::{outlive_file_size, user_name};
+pub use sys::{outlive_file_size, until_parent_ends, user_name};

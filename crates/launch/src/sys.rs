@@ -151,6 +151,12 @@ unsafe fn forget_handlers() {
 /// command gets SIGTERM when the thread that starts it ends.
 pub fn in_own_group_until_parent_ends(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt;
+    until_parent_ends(command.process_group(0));
+}
+
+/// Makes a command get SIGTERM when the thread that starts it ends, so that no process is left behind.
+pub fn until_parent_ends(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
     let parent = rustix::process::getpid();
     let settle = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
@@ -161,7 +167,7 @@ pub fn in_own_group_until_parent_ends(command: &mut std::process::Command) {
         Ok(())
     };
     // SAFETY: only system calls, which the child of a process with threads may make.
-    unsafe { command.process_group(0).pre_exec(settle) };
+    unsafe { command.pre_exec(settle) };
 }
 
 /// Gives unused memory back to the system, if the allocator can.

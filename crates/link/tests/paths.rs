@@ -229,9 +229,9 @@ fn cable(to: SocketAddr) -> Cable {
 
 /// Sets a flag when it is dropped, also if the test fails. Otherwise the scope would wait for its threads
 /// forever.
-struct Over<'a>(&'a AtomicBool);
+struct DropFlag<'a>(&'a AtomicBool);
 
-impl Drop for Over<'_> {
+impl Drop for DropFlag<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
@@ -247,7 +247,7 @@ fn a_path_that_is_cut_ten_times_loses_and_repeats_nothing() {
     let length = |number: usize| [10, 1000, 50_000, 2_000_000][number % 4];
     let (is_over, came) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
-        let _over = Over(&is_over);
+        let _over = DropFlag(&is_over);
         scope.spawn(|| {
             let mut seen = 0;
             while !is_over.load(Ordering::SeqCst) {

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Time between two requests for news.
 const EVERY: Duration = Duration::from_millis(250);
 /// Time after which a run that did not answer is tried again.
-const AGAIN: Duration = Duration::from_millis(500);
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 /// Number of times that a run's process must be found gone before the run counts as lost. The record of a
 /// run that ends may be written a little later.
 const MAX_END_POLLS: u32 = 6;
@@ -33,12 +33,12 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<SharedPic
             Ok(record) => record,
             Err(_) if begun_by.is_some_and(is_alive) && !run.record().exists() => {
                 picture.say(ViewState::Beginning, None);
-                std::thread::sleep(AGAIN);
+                std::thread::sleep(RETRY_DELAY);
                 continue;
             }
             Err(why) => {
                 picture.say(ViewState::Unreadable, Some(&why.to_string()));
-                std::thread::sleep(AGAIN);
+                std::thread::sleep(RETRY_DELAY);
                 continue;
             }
         };
@@ -78,7 +78,7 @@ pub fn follow(run: &RunDirectory, begun_by: Option<u32>, picture: &Arc<SharedPic
             }
             Err(why) => picture.say(ViewState::Silent, Some(&why.to_string())),
         }
-        std::thread::sleep(AGAIN);
+        std::thread::sleep(RETRY_DELAY);
     }
 }
 

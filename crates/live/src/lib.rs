@@ -30,7 +30,7 @@ mod usage;
 
 pub use door::{Purpose, Role};
 pub use elsewhere::{serve_over_pipes, serve_site};
-pub use links::{another_link, Another};
+pub use links::{another_link, FurtherLink};
 pub use listen::ListenAddress;
 pub use public::PublicUrl;
 

@@ -81,12 +81,12 @@ async fn answer(mut line: UnixStream, door: Arc<Door>, at: String) {
 }
 
 /// A further link to a page that is already served.
-pub struct Another {
+pub struct FurtherLink {
     pub opened: PageLink,
     line: Line,
 }
 
-impl Another {
+impl FurtherLink {
     /// Waits until the link is opened, but not longer than `USED`.
     pub fn wait_until_used(mut self) {
         let _ = self.line.set_read_timeout(Some(USED + ANSWER_TIMEOUT));
@@ -111,7 +111,7 @@ fn connected(address: &SocketAddr) -> std::io::Result<Line> {
 ///
 /// # Errors
 /// Fails if the server does not answer, or answers with something else.
-pub fn another_link(run: &RunDirectory, purpose: &Purpose) -> Result<Option<Another>, Fault> {
+pub fn another_link(run: &RunDirectory, purpose: &Purpose) -> Result<Option<FurtherLink>, Fault> {
     let Ok(line) = address(run).and_then(|address| connected(&address)) else { return Ok(None) };
     let is_mine = rustix::net::sockopt::socket_peercred(&line).is_ok_and(|peer| peer.uid.as_raw() == me());
     if !is_mine {
@@ -131,5 +131,5 @@ pub fn another_link(run: &RunDirectory, purpose: &Purpose) -> Result<Option<Anot
         |key: &str| told[key].as_str().map(str::to_owned).ok_or_else(|| broken(&"it said something else"));
     let number = told["number"].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
     let opened = PageLink { at: word("at")?, fragment: word("fragment")?, role: purpose.role, number };
-    Ok(Some(Another { opened, line }))
+    Ok(Some(FurtherLink { opened, line }))
 }

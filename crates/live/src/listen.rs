@@ -326,8 +326,8 @@ impl Doorstep {
 
 /// Writes to standard error that a connection was refused, at most once in ten seconds.
 fn log_refusal(why: &str) {
-    static SAID: Mutex<Option<std::time::Instant>> = Mutex::new(None);
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    static LAST_REFUSAL: Mutex<Option<std::time::Instant>> = Mutex::new(None);
+    let mut said = LAST_REFUSAL.lock().unwrap_or_else(PoisonError::into_inner);
     if said.is_none_or(|at| at.elapsed() > Duration::from_secs(10)) {
         *said = Some(std::time::Instant::now());
         ligament_runtime::say(&format!("refused a connection: {why}"));

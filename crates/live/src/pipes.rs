@@ -33,7 +33,7 @@ const TAG_CREDIT: u8 = 2;
 /// Kind of a frame that ends one direction of a connection.
 const END: u8 = 3;
 /// Kind of a frame that ends both directions of a connection.
-const GONE: u8 = 4;
+const ABORT: u8 = 4;
 
 type PipeFrame = (u8, u32, Vec<u8>);
 
@@ -117,7 +117,7 @@ impl PipedConnections {
                 tokio::try_join!(outward(from, number, &out, &credit), inward(to, number, &out, came, &held));
             me.lines().remove(&number);
             if both.is_err() {
-                let _ = out.send((GONE, number, Vec::new())).await;
+                let _ = out.send((ABORT, number, Vec::new())).await;
             }
         });
         if let Some(line) = self.lines().get_mut(&number) {
@@ -196,7 +196,7 @@ impl PipedConnections {
                 line.has_ended = true;
                 let _ = line.incoming.send(None);
             }
-            GONE => {
+            ABORT => {
                 if let Some(task) = lines.remove(&number).and_then(|line| line.task) {
                     task.abort();
                 }

@@ -80,8 +80,8 @@ pub async fn steered(
     if guest.purpose.role != Role::Steer {
         let link = guest.by();
         // The line is written at most once a second, because the output may go to a file.
-        static SAID: Mutex<Option<Instant>> = Mutex::new(None);
-        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        static LAST_REFUSAL: Mutex<Option<Instant>> = Mutex::new(None);
+        let mut said = LAST_REFUSAL.lock().unwrap_or_else(PoisonError::into_inner);
         if said.is_none_or(|at| at.elapsed() > Duration::from_secs(1)) {
             *said = Some(Instant::now());
             ligament_runtime::say(&format!(

@@ -146,11 +146,11 @@ struct Use<'a> {
     /// Minimum number of timelines around those of its components.
     timelines: usize,
     /// The result for each component of the model, by position.
-    became: Vec<Became>,
+    became: Vec<FlatResult>,
 }
 
 #[derive(Clone, Copy)]
-enum Became {
+enum FlatResult {
     Component(usize),
     Use(usize),
     Nothing,
@@ -284,9 +284,9 @@ impl Configuration {
                             ADVICE_FEWER_OR_ALLOWED,
                         ));
                     }
-                    Became::Use(uses.len() - 1)
+                    FlatResult::Use(uses.len() - 1)
                 } else if implementation.is_none() && component.optional {
-                    Became::Nothing
+                    FlatResult::Nothing
                 } else {
                     components.push(FlatComponent {
                         name: path,
@@ -296,7 +296,7 @@ impl Configuration {
                         depth: timelines,
                         at: component.at.clone(),
                     });
-                    Became::Component(components.len() - 1)
+                    FlatResult::Component(components.len() - 1)
                 };
                 // Each component has at least one instance.
                 if components.len() > room.instances {
@@ -439,12 +439,12 @@ fn loose(
         return Some(Loose::ModelPort(index, port.clone()));
     }
     match used.became[used.model.components.get_index_of(path)?] {
-        Became::Component(component) => {
+        FlatResult::Component(component) => {
             let ports = &components[component].ports;
             let place = ports.get_index_of(port).or_else(|| is_implicit_port(port).then_some(ports.len()))?;
             Some(Loose::Final(FlatEnd { component, port: port.clone(), place, slot }))
         }
-        Became::Use(inner) => Some(Loose::ModelPort(inner, port.clone())),
-        Became::Nothing => None,
+        FlatResult::Use(inner) => Some(Loose::ModelPort(inner, port.clone())),
+        FlatResult::Nothing => None,
     }
 }

@@ -74,3 +74,4 @@ pub use structure::{check_structure, component_ports};
 pub use ticks::Nanoseconds;
 pub use timelines::{check_timelines, ModelTimelines};
 pub use variables::{is_variable_name, pieces, variables, without_variables, TextPiece};
+pub use write::quoted;

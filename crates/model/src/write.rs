@@ -520,8 +520,8 @@ fn text(s: &str) -> String {
     }
 }
 
-/// Returns text in double quotes, with escapes.
-pub(crate) fn quoted(s: &str) -> String {
+/// Returns text in the double quotes of YAML, with escapes.
+pub fn quoted(s: &str) -> String {
     let mut out = String::with_capacity(s.len() + 2);
     out.push('"');
     for c in s.chars() {

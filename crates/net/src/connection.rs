@@ -31,7 +31,7 @@ struct Wire {
 
 /// The result of receiving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Got {
+pub(crate) enum ReadOutcome {
     Bytes(usize),
     /// No bytes are available now.
     Nothing,
@@ -136,18 +136,18 @@ impl Connection {
     }
 
     /// Receives the available bytes, as far as there is room in `into`, filling the first slice first.
-    pub fn receive(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<Got> {
+    pub fn receive(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<ReadOutcome> {
         let Some(tls) = &mut self.tls else { return self.wire.receive(into) };
         loop {
             let taken = tls.take(into)?;
             if taken > 0 {
-                return Ok(Got::Bytes(taken));
+                return Ok(ReadOutcome::Bytes(taken));
             }
             if tls.is_closed() {
-                return Ok(Got::End);
+                return Ok(ReadOutcome::End);
             }
             match self.wire.receive(&mut [IoSliceMut::new(tls.room())])? {
-                Got::Bytes(bytes) => tls.came(bytes)?,
+                ReadOutcome::Bytes(bytes) => tls.came(bytes)?,
                 other => return Ok(other),
             }
             // Handshake messages are answered at once.
@@ -182,9 +182,9 @@ impl Wire {
         }
     }
 
-    fn receive(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<Got> {
+    fn receive(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<ReadOutcome> {
         if !self.readable {
-            return Ok(Got::Nothing);
+            return Ok(ReadOutcome::Nothing);
         }
         let wanted: usize = into.iter().map(|slice| slice.len()).sum();
         loop {
@@ -193,17 +193,17 @@ impl Wire {
                 several => rustix::io::readv(&self.socket, several),
             };
             match outcome {
-                Ok(0) => return Ok(Got::End),
+                Ok(0) => return Ok(ReadOutcome::End),
                 Ok(bytes) => {
                     // The socket is empty: more bytes will raise a new edge, but an end of the stream has had
                     // its edge already.
                     self.readable = bytes == wanted || self.closed;
-                    return Ok(Got::Bytes(bytes));
+                    return Ok(ReadOutcome::Bytes(bytes));
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
                     self.readable = false;
-                    return Ok(Got::Nothing);
+                    return Ok(ReadOutcome::Nothing);
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -241,7 +241,7 @@ mod tests {
             near.flush().unwrap();
             near.receive(&mut [IoSliceMut::new(&mut [])]).unwrap();
             everything_is_possible(&mut far);
-            if let Got::Bytes(bytes) = far.receive(&mut [IoSliceMut::new(&mut place)]).unwrap() {
+            if let ReadOutcome::Bytes(bytes) = far.receive(&mut [IoSliceMut::new(&mut place)]).unwrap() {
                 heard.extend_from_slice(&place[..bytes]);
                 break;
             }
@@ -250,7 +250,7 @@ mod tests {
         while heard.len() < said.len() {
             assert!(far.is_readable(), "after {} bytes", heard.len());
             match far.receive(&mut [IoSliceMut::new(&mut place)]).unwrap() {
-                Got::Bytes(bytes) => heard.extend_from_slice(&place[..bytes]),
+                ReadOutcome::Bytes(bytes) => heard.extend_from_slice(&place[..bytes]),
                 other => panic!("{other:?} after {} bytes", heard.len()),
             }
         }

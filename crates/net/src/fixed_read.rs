@@ -1,6 +1,6 @@
 //! The reader of messages of a fixed length, such as the messages of a greeting.
 
-use crate::connection::{Connection, Got};
+use crate::connection::{Connection, ReadOutcome};
 use ligament_catalogue::{fault, Code, Fault};
 use std::io::{self, IoSliceMut};
 
@@ -26,12 +26,12 @@ impl<const N: usize> FixedRead<N> {
     pub fn read(&mut self, connection: &mut Connection) -> Result<Option<[u8; N]>, Fault> {
         while self.got < N {
             match connection.receive(&mut [IoSliceMut::new(&mut self.bytes[self.got..])]).map_err(failed)? {
-                Got::Bytes(bytes) => self.got += bytes,
-                Got::Nothing => return Ok(None),
-                Got::End if self.got == 0 => {
+                ReadOutcome::Bytes(bytes) => self.got += bytes,
+                ReadOutcome::Nothing => return Ok(None),
+                ReadOutcome::End if self.got == 0 => {
                     return Err(fault!(NOT_LET_IN, "it closed the connection without a word"))
                 }
-                Got::End => {
+                ReadOutcome::End => {
                     return Err(fault!(NOT_LET_IN, "it closed the connection in the middle of its greeting"))
                 }
             }

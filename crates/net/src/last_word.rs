@@ -3,7 +3,7 @@
 //! agent from a cut cable at once, and waits only for a cut cable. Unlike the rest of this crate, this module
 //! may block.
 
-use crate::connection::Got;
+use crate::connection::ReadOutcome;
 use crate::fixed_read::failed;
 use crate::greeting::{Boot, LAST_WORD_BYTES};
 use crate::handshake::{DialledStream, Handshake, HandshakeContext, Progress};
@@ -106,7 +106,7 @@ fn tell(house: &HandshakeContext, line: DialledStream, place: &DialAddress, word
         // the last word twice.
         match head.connection.receive(&mut [IoSliceMut::new(&mut [0; 64])]) {
             Err(error) if error.kind() == ErrorKind::ConnectionReset => return Err(failed(error)),
-            Ok(Got::End) | Err(_) if !head.connection.has_unsent() => return Ok(()),
+            Ok(ReadOutcome::End) | Err(_) if !head.connection.has_unsent() => return Ok(()),
             _ => {}
         }
     }

@@ -120,7 +120,7 @@ impl Peer {
         let begin = |stream| match other {
             Some(other) if stream == 1 => (other, now + NEXT_ADDRESS_DELAY_NS),
             Some(_) if stream > 1 => (0, now + 2 * NEXT_ADDRESS_DELAY_NS),
-            // One login shows whether ssh can lead to the place.
+            // The other streams wait for the first one, because one login shows if the gate can be used.
             None if by_ssh && stream > 0 => (0, now + 20 * NEXT_ADDRESS_DELAY_NS),
             _ => (0, now),
         };

@@ -2,7 +2,7 @@
 //! messages.
 
 use crate::codec::Codec;
-use crate::connection::{Connection, Got};
+use crate::connection::{Connection, ReadOutcome};
 use crate::MessageStore;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_path::{Destination, FrameHeader, MessageId, Nanos, Path, StreamId, HEADER_BYTES};
@@ -95,9 +95,9 @@ impl StreamReader {
                 None => connection.receive(&mut [IoSliceMut::new(reach.scratch)]),
             };
             let mut bytes = match got.map_err(broken)? {
-                Got::Bytes(bytes) => bytes,
-                Got::Nothing => return Ok(()),
-                Got::End => {
+                ReadOutcome::Bytes(bytes) => bytes,
+                ReadOutcome::Nothing => return Ok(()),
+                ReadOutcome::End => {
                     return Err(StreamFailure::Broken(fault!(PATH_GIVEN_UP, "the other end closed it")))
                 }
             };

@@ -17,16 +17,16 @@ fn impatient() -> NetOptions {
 }
 
 /// The disturbances of the streams. A seed gives their times and kinds.
-struct Trouble {
+struct Disturbances {
     dice: Dice,
     cuts: u64,
     next: Nanos,
     reopen: Nanos,
 }
 
-impl Trouble {
-    fn new(seed: u64, cuts: u64) -> Trouble {
-        Trouble { dice: Dice(seed), cuts, next: now() + SECOND_NS / 50, reopen: 0 }
+impl Disturbances {
+    fn new(seed: u64, cuts: u64) -> Disturbances {
+        Disturbances { dice: Dice(seed), cuts, next: now() + SECOND_NS / 50, reopen: 0 }
     }
 
     fn strikes(&mut self, proxy: &mut Proxy) {
@@ -63,7 +63,7 @@ fn with_cuts(seed: u64, encrypt: bool, streams: u16, compression: ligament_net::
     let mut dice = Dice(seed ^ 0xbeef);
     let mut left = 260u64;
     let mut sent = [0u64; 2];
-    let mut trouble = Trouble::new(seed, 12);
+    let mut trouble = Disturbances::new(seed, 12);
     let seen = |ends: &mut [&mut End], proxy: &mut Option<Proxy>| {
         trouble.strikes(proxy.as_mut().unwrap());
         // Some messages are sent only after later cuts.

@@ -1,6 +1,7 @@
 //! The making and driving of a run. `head` joins manager and agent in the run's own process, and `agent` is the
 //! agent of any other domain. `files` copies files between head and agents, over `paths`. `client` asks a run
-//! and watches it from outside, `play` runs one submodel alone, and `timeline` turns a run's timeline into
+//! and watches it from outside, `play` runs one submodel alone, `replay` runs
+//! a recorded instance alone, and `timeline` turns a run's timeline into
 //! columns and traces. The command `ligament` and the Python package use this crate. Arguments, texts about a
 //! run and pictures are in the command's crate.
 
@@ -16,6 +17,7 @@ mod observe;
 mod paths;
 pub mod play;
 mod ranks;
+pub mod replay;
 mod status_text;
 mod strangers;
 mod terminal;

@@ -137,24 +137,24 @@ impl TapBox {
         self.map.at(TURN_AT)
     }
 
-    /// Sender: stores the number of messages sent since the tap began.
+    /// Stores the number of messages sent since the tap began. The sender calls this.
     pub fn count(&self, passed: u64) {
         self.map.at::<AtomicU64>(PASSED_AT).store(passed, Ordering::Relaxed);
     }
 
-    /// Viewer: returns the number of messages sent since the tap began.
+    /// Returns the number of messages sent since the tap began. The viewer calls this.
     pub fn passed(&self) -> u64 {
         self.map.at::<AtomicU64>(PASSED_AT).load(Ordering::Relaxed)
     }
 
-    /// Sender: returns true if the viewer has asked for a value.
+    /// Returns true if the viewer has asked for a value. The sender calls this.
     #[inline]
     pub fn is_asked(&self) -> bool {
         self.turn().is_asked()
     }
 
-    /// Sender, if the viewer has asked for a value: puts the value in. If the note announces a value and the
-    /// box has room for it, `write` gets memory of `body_len` bytes. Otherwise this function writes the
+    /// Puts a value in; the sender calls this if the viewer has asked for one. If the note announces a value
+    /// and the box has room for it, `write` gets memory of `body_len` bytes. Otherwise this function writes the
     /// reason to the note.
     pub fn fill(&self, note: Note, write: impl FnOnce(&mut [u8])) {
         let note = self.put_value(note, write);
@@ -178,8 +178,8 @@ impl TapBox {
         note
     }
 
-    /// Sender, if the viewer has asked for a value: puts in the piece that begins at byte `offset`. After
-    /// the last piece, `answer` completes the value.
+    /// Puts in the piece that begins at byte `offset`. The sender calls this if the viewer has asked for a
+    /// value. After the last piece, `answer` completes the value.
     ///
     /// # Errors
     /// The box has no room for the piece, or the system has no memory.
@@ -197,8 +197,8 @@ impl TapBox {
         Ok(())
     }
 
-    /// Sender, if the viewer has asked for a value: writes the note that describes the contents of the box,
-    /// and passes the turn to the viewer.
+    /// Writes the note that describes the contents of the box, and passes the turn to the viewer. The sender
+    /// calls this if the viewer has asked for a value.
     pub fn answer(&self, note: Note) {
         let words = self.map.slice_at::<AtomicU64>(NOTE_AT, NOTE_WORDS);
         for (word, value) in words.iter().zip(note.words()) {
@@ -218,18 +218,19 @@ impl TapBox {
         self.turn().ask();
     }
 
-    /// Viewer, after it has asked: asks for another value. The sender may just be putting in the first one.
+    /// Asks for another value than before. The viewer calls this after it has asked; the sender may just be
+    /// putting in the first one.
     pub fn change_wish(&self, wish: Wish) {
         self.map.at::<AtomicU64>(FROM_AT).store(wish.number().to_bits(), Ordering::Relaxed);
     }
 
-    /// Sender, if the viewer has asked: returns the value for which it waits.
+    /// Returns the value for which the viewer waits. The sender calls this if the viewer has asked.
     pub fn wish(&self) -> Wish {
         Wish::of(f64::from_bits(self.map.at::<AtomicU64>(FROM_AT).load(Ordering::Relaxed)))
     }
 
-    /// Viewer: returns a copy of the note and of the value's body, if the sender has filled the box since
-    /// the last `ask`.
+    /// Returns a copy of the note and of the value's body, if the sender has filled the box since the last
+    /// `ask`. The viewer calls this.
     ///
     /// # Errors
     /// The contents of the box are not in the format of a sender.
@@ -244,8 +245,8 @@ impl TapBox {
         Ok(Some((note, body)))
     }
 
-    /// Viewer: returns the note, if the sender has filled the box since the last `ask`. `copy` returns the
-    /// bytes of the value.
+    /// Returns the note, if the sender has filled the box since the last `ask`. The viewer calls this; `copy`
+    /// returns the bytes of the value.
     ///
     /// # Errors
     /// The contents of the box are not in the format of a sender.
@@ -263,8 +264,8 @@ impl TapBox {
         }
     }
 
-    /// Viewer, after it has found a value: copies its bytes from `offset` on. Bytes of `to` beyond the end
-    /// of the box stay unchanged.
+    /// Copies the bytes of a value from `offset` on. The viewer calls this after it has found the value. Bytes
+    /// of `to` beyond the end of the box stay unchanged.
     pub fn copy(&self, offset: u64, to: &mut [u8]) {
         let left = self.room().saturating_sub(offset);
         let len = to.len().min(usize::try_from(left).unwrap_or(usize::MAX));

@@ -15,12 +15,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// An allocator that counts the requests to it.
 struct Counting;
 
-static ASKED: AtomicU64 = AtomicU64::new(0);
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ASKED.fetch_add(1, Ordering::Relaxed);
+        REQUESTS.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the caller keeps the contract of `alloc`, which is the same for the system's allocator.
         unsafe { System.alloc(layout) }
     }
@@ -31,7 +31,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ASKED.fetch_add(1, Ordering::Relaxed);
+        REQUESTS.fetch_add(1, Ordering::Relaxed);
         // SAFETY: as above, for `realloc`.
         unsafe { System.realloc(memory, layout, size) }
     }
@@ -56,11 +56,11 @@ fn each(send: impl Fn(&mut Endpoint<Line>, &mut Encoder, u64) -> Result<(), ShmE
     let (mut value, mut came) = (Value::None, HeaderWords::default());
     let mut counts = (0, 0);
     for i in 0..WARM_UP + MESSAGES {
-        let before = ASKED.load(Ordering::Relaxed);
+        let before = REQUESTS.load(Ordering::Relaxed);
         send(&mut sender, &mut encoder, i).unwrap();
-        let between = ASKED.load(Ordering::Relaxed);
+        let between = REQUESTS.load(Ordering::Relaxed);
         receiver.receive_to(0, None, &mut came, &mut value).unwrap();
-        let after = ASKED.load(Ordering::Relaxed);
+        let after = REQUESTS.load(Ordering::Relaxed);
         if i >= WARM_UP {
             counts = (counts.0 + between - before, counts.1 + after - between);
         }
@@ -111,10 +111,10 @@ fn a_message_allocates_as_often_as_the_page_says() {
             receiver.receive_to(0, None, &mut came, &mut value).unwrap();
         }
         if i == WARM_UP {
-            before = ASKED.load(Ordering::Relaxed);
+            before = REQUESTS.load(Ordering::Relaxed);
         }
     }
-    assert_eq!(ASKED.load(Ordering::Relaxed) - before, 0, "received into memory");
+    assert_eq!(REQUESTS.load(Ordering::Relaxed) - before, 0, "received into memory");
 
     let another =
         each(|sender, encoder, i| plan(&array(if i % 2 == 0 { &[1023] } else { &[1024] }), sender, encoder));

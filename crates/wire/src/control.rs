@@ -28,6 +28,12 @@ pub const ENV_TOKEN: &str = "LIGAMENT_TOKEN";
 /// MPI and rank 0 speaks for all of them.
 pub const ENV_RANKS: &str = "LIGAMENT_RANKS";
 
+/// Beginning of the value of `LIGAMENT_AGENT` in a process that is replayed. A directory with recordings
+/// follows it.
+pub const REPLAY_AGENT: &str = "replay:";
+/// Environment variable with the directory for the results of a replay.
+pub const ENV_REPLAY_RESULTS: &str = "LIGAMENT_REPLAY_RESULTS";
+
 /// All variables that tell a process which instance it is. Each instance gets its own values. A program that
 /// an instance starts gets none of them.
 pub const ENV_IDENTITY: [&str; 4] = [ENV_AGENT, ENV_INSTANCE, ENV_TOKEN, ENV_RANKS];
@@ -693,12 +699,13 @@ impl ChannelSteps {
     /// Maximum number of filters of one kind on a channel, and maximum depth of nesting. More are refused.
     pub const MAX_FILTERS_OF_A_KIND: usize = 32;
 
-    /// Returns the number of elements in the path of an iteration in which a message travels, after `last`.
+    /// Returns the depth of nested iterations in which a message travels, after `last`.
     pub fn reduced(&self) -> usize {
         usize::from(self.depth.saturating_sub(self.last))
     }
 
-    /// Returns the number of path elements of the iteration in which a message is received, after `repeat`.
+    /// Returns the depth of nested iterations in which the receiver gets a message: what `last` has left, and
+    /// what `repeat` adds.
     pub fn received(&self) -> usize {
         self.reduced() + usize::from(self.repeats)
     }
@@ -837,6 +844,9 @@ pub struct Welcome {
     /// Checkpoints of the run, if it saves any or resumes from one.
     #[n(17)]
     pub checkpoints: Option<CheckpointPlan>,
+    /// The directory of recordings, if the calls of the instance are recorded.
+    #[n(18)]
+    pub recording: Option<String>,
 }
 
 /// The checkpoints that an instance saves, and the one from which it resumes.

@@ -20,7 +20,9 @@ Buffer::Buffer(char *begin, long long bytes) : data(begin), size(static_cast<std
         throw Failure{-EINVAL, "a buffer of " + std::to_string(bytes) + " bytes is NULL"};
 }
 
-// Several streams of their own have no common order of bytes, so both ends must divide alike.
+// Returns true if the receiver must get a piece exactly as it was sent. This is so for a call over several
+// single streams: unlike the streams of a path, they have no common order of bytes, so both ends must divide
+// alike.
 static bool must_be_whole(const std::vector<Lane> &lanes, const Lane &lane) {
     return lanes.size() > 1 && !lane.of_path;
 }

@@ -304,7 +304,10 @@ impl Agent {
                 shared.ending = true;
                 self.manager.report(AgentReport::Ending(outcome));
             }
-            Action::Report(report) => self.manager.report(report),
+            Action::Report(report) => {
+                shared.ledger.report(&report, self.accepted.len());
+                self.manager.report(report);
+            }
             // All instances of a simulated run are in this domain.
             Action::Detach => {}
             Action::Over => self.over = true,

@@ -3,6 +3,7 @@
 //! alone. `verdict` has the rules that each schedule must keep.
 
 mod agent;
+pub mod cuts;
 pub mod domains;
 mod line;
 mod manager;

@@ -1,6 +1,9 @@
 //! A simulated instance: it registers, goes through its program on a real endpoint, and ends. It checks each
 //! received message against the one that must have been sent.
 
+mod saving;
+
+use crate::cuts::SavedState;
 use crate::line::{Line, Pipe};
 use crate::script::{By, How, Letter, Manners, Script, Step, MS, US};
 use crate::stage::{Actor, ProcessEnd};
@@ -76,6 +79,9 @@ pub struct PlayedInstance<'a> {
     /// Received values whose memory the instance still holds: the step at which it drops the value, the
     /// number of the letter, and the value.
     kept: Vec<(usize, u32, Value)>,
+    /// The moment of the last checkpoint, and the states at those whose marks have not all come.
+    saved: Option<f64>,
+    open: Vec<SavedState>,
 }
 
 /// The content of a letter.
@@ -136,6 +142,8 @@ impl<'a> PlayedInstance<'a> {
             sends: Vec::new(),
             receives: Vec::new(),
             kept: Vec::new(),
+            saved: None,
+            open: Vec::new(),
         }
     }
 
@@ -158,15 +166,22 @@ impl<'a> PlayedInstance<'a> {
         self.actor.pauses(self.manners.late);
         self.register(identity)?;
         let script = self.script;
-        for (number, step) in script.programs[self.actor.me as usize].iter().enumerate() {
+        let first = self.resume();
+        for (number, step) in script.programs[self.actor.me as usize].iter().enumerate().skip(first) {
             self.comes_to(number)?;
+            self.save_if_due(number)?;
             self.take(step, number)?;
             self.check_told();
             self.let_go(number)?;
             self.moves();
         }
-        self.comes_to(script.programs[self.actor.me as usize].len())?;
+        let last = script.programs[self.actor.me as usize].len();
+        self.comes_to(last)?;
+        if first <= last {
+            self.save_if_due(last)?;
+        }
         self.let_go(usize::MAX)?;
+        self.save_end()?;
         self.finish()?;
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! One schedule, from its first action to its last.
 
 use crate::agent::Agent;
+use crate::cuts::{Ledger, SavedState};
 use crate::part::{PlayedInstance, Progress};
 use crate::random::Random;
 use crate::script::{InjectedFault, Script, MS};
@@ -8,6 +9,7 @@ use crate::stage::{Actor, Cue, Event, Handover, ProcessEnd, Shared, Upward};
 use crate::verdict;
 use ligament_agent::Exit;
 use ligament_wire::EndpointId;
+use std::collections::BTreeMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::mpsc::{channel, Receiver, Sender};
@@ -73,16 +75,28 @@ struct Director<'s> {
     moves: u64,
 }
 
+/// The remains of a run beside its account: progress, files and the ledger of checkpoints.
+pub struct Played {
+    pub progress: Vec<Progress>,
+    pub files: BTreeMap<(u64, u32), SavedState>,
+    pub ledger: Ledger,
+}
+
 /// Plays the schedule of a seed. With `tells`, records its story.
 pub fn run(seed: u64, tells: bool) -> Account {
     let mut random = Random::new(seed ^ 0x6c69_6761_6d65_6e74);
     let script = Script::new(&mut random);
+    play(&script, seed, &mut random, tells).0
+}
+
+/// Plays one run of a script.
+pub fn play(script: &Script, seed: u64, random: &mut Random, tells: bool) -> (Account, Played) {
     let n = script.programs.len();
     let shared = Shared::new(n, random.split(), script.restless, script.latency, tells);
     let shared = Arc::new(Mutex::new(shared));
     let missing =
         |who| script.troubles.iter().any(|t| matches!(t, InjectedFault::NotStarted { who: w } if *w == who));
-    let agent = Agent::new(&script, (0..n as u32).map(missing).collect(), random.split());
+    let agent = Agent::new(script, (0..n as u32).map(missing).collect(), random.split());
     let results: Vec<Mutex<Progress>> =
         (0..n).map(|_| Mutex::new(Progress::of(script.plan.channels.len()))).collect();
     std::thread::scope(|scope| {
@@ -90,7 +104,7 @@ pub fn run(seed: u64, tells: bool) -> Account {
         let mut players = Vec::new();
         for me in 0..n as u32 {
             let (cue, hear) = channel();
-            let (shared, script, results) = (shared.clone(), &script, &results);
+            let (shared, script, results) = (shared.clone(), script, &results);
             let (hand_over, identity) = (hand_over.clone(), agent.identity(me));
             scope.spawn(move || {
                 let actor = Rc::new(Actor::new(me, shared, hear, hand_over));
@@ -123,19 +137,15 @@ pub fn run(seed: u64, tells: bool) -> Account {
             });
             players.push(Player { place: Whereabouts::Outside, turn: 0, awaited: false, cue, pushed: false });
         }
-        let mut director = Director {
-            script: &script,
-            shared: shared.clone(),
-            agent,
-            players,
-            results: &results,
-            handovers,
-            moves: 0,
-        };
+        let mut director =
+            Director { script, shared: shared.clone(), agent, players, results: &results, handovers, moves: 0 };
         director.direct();
         let account = director.account(seed);
         director.clear_the_stage();
-        account
+        let progress = results.iter().map(|one| one.lock().expect("nobody panics with it").clone()).collect();
+        let mut shared = shared.lock().expect("nobody panics with it");
+        let (files, ledger) = (std::mem::take(&mut shared.files), std::mem::take(&mut shared.ledger));
+        (account, Played { progress, files, ledger })
     })
 }
 

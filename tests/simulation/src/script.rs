@@ -3,6 +3,7 @@
 //! if there is enough room and no fault. Some instances are then made to receive too early, so that they may
 //! wait for each other for ever; `truth` finds out if they do.
 
+use crate::cuts::CutPlan;
 use crate::random::Random;
 use crate::truth::Truth;
 use ligament_agent::plan::{PlannedChannel, PlannedEnd, PlannedInstance, PlannedPort, RunPlan};
@@ -128,6 +129,8 @@ pub struct Script {
     pub clogged: u64,
     /// The longest delay of a frame, ns.
     pub latency: u64,
+    /// The checkpoints of the run, if it has any.
+    pub cuts: Option<CutPlan>,
 }
 
 impl Script {
@@ -164,6 +167,7 @@ impl Script {
             restless: *random.of(&[0, 1, 3, 10]),
             clogged: *random.of(&[0, 0, 10, 40]),
             latency: *random.of(&[US, 50 * US, 5 * MS]),
+            cuts: None,
         };
         let mut own = Random::new(random.clone().next());
         as_ranks(&mut script.plan, |_, _| true, &mut own);
@@ -181,6 +185,17 @@ impl Script {
         }
         script.add_troubles(random);
         script
+    }
+
+    /// Draws what may differ in another run of the same programs.
+    pub fn draw_run(&mut self, random: &mut Random, faulty: bool) {
+        self.manners = self.manners.iter().map(|_| manners(random)).collect();
+        self.restless = *random.of(&[0, 1, 3, 10]);
+        self.latency = *random.of(&[US, 50 * US, 5 * MS]);
+        self.troubles.clear();
+        if faulty {
+            self.add_troubles(random);
+        }
     }
 
     fn write_programs(&mut self, pairs: &[(u32, u32)], huge: bool, in_step: bool, random: &mut Random) {

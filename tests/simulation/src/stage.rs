@@ -2,11 +2,12 @@
 //! look at the clock, a sleep, a frame to or from its agent), a thread passes the turn back, and the director
 //! chooses the next one, under a virtual clock. So all events follow from the seed alone.
 
+use crate::cuts::{Ledger, SavedState};
 use crate::random::Random;
 use ligament_shm::socket::SocketFrame;
 use std::cell::Cell;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -109,6 +110,9 @@ pub struct Shared {
     pub digest: u64,
     /// Number of times that an instance slept to the end of its time.
     pub slept_out: u64,
+    /// The files of checkpoints, by the bits of the moment and the instance, and what the head knows of them.
+    pub files: BTreeMap<(u64, u32), SavedState>,
+    pub ledger: Ledger,
 }
 
 impl Shared {
@@ -131,6 +135,8 @@ impl Shared {
             story: tells.then(Vec::new),
             digest: 0,
             slept_out: 0,
+            files: BTreeMap::new(),
+            ledger: Ledger::default(),
         }
     }
 

@@ -168,6 +168,10 @@ public:
     explicit Instance(std::initializer_list<Ports::value_type> ports, Flags flags = Flags::none,
                       Parallelism parallelism = {})
         : Instance(Ports(ports), flags, parallelism) {}
+    // An instance with the ports of the model, and with flags. (A constructor would take `{}` for flags.)
+    static Instance with_flags(Flags flags, Parallelism parallelism = {}) {
+        return Instance(Options{nullptr, flags, parallelism});
+    }
 
     Instance(Instance &&) noexcept = default;
     Instance &operator=(Instance &&other) noexcept {

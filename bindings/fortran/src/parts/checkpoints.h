@@ -29,7 +29,7 @@ static lig_status save(lig_instance *instance, const lig_times *times, const lig
 }
 
 lig_status lf_save(int64_t key, const lig_times *times, const lf_ref *ref, bool is_final) {
-    THERE;
+    RETURN_IF_ABSENT;
     INSTANCE(key);
     return save(instance, times, ref->value, is_final);
 }

@@ -199,7 +199,7 @@ static lig_status there(const lf_ref *ref) {
                 "there is no value here: it was freed, put into another value, changed since, or never made");
 }
 
-#define THERE                                                                     \
+#define RETURN_IF_ABSENT                                                          \
     do {                                                                          \
         const lig_status present = there(ref);                                    \
         if (present != LIG_OK) return present;                                    \

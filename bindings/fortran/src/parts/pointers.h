@@ -68,7 +68,7 @@ static bool is_as_expected(const lf_ref *ref, lig_dtype dtype, int rank, lig_arr
 // because the pointer's strides follow the order.
 lig_status lf_view(const lf_ref *ref, bool is_unsigned, CFI_cdesc_t *pointer) {
     pointer->base_addr = NULL;
-    THERE;
+    RETURN_IF_ABSENT;
     lig_array_view view;
     const lig_dtype dtype = dtype_of(pointer, is_unsigned);
     if (!is_as_expected(ref, dtype, pointer->rank, &view)) {
@@ -96,7 +96,7 @@ lig_status lf_view(const lf_ref *ref, bool is_unsigned, CFI_cdesc_t *pointer) {
 // Does the same for bytes.
 lig_status lf_view_bytes(const lf_ref *ref, CFI_cdesc_t *pointer) {
     pointer->base_addr = NULL;
-    THERE;
+    RETURN_IF_ABSENT;
     const void *data;
     size_t size;
     const lig_status status = lig_value_bytes(ref->value, &data, &size, &fault);
@@ -235,6 +235,6 @@ static lig_status get(const lig_message *message, const lig_value *value, bool i
 }
 
 lig_status lf_get(const lf_ref *ref, bool is_unsigned, CFI_cdesc_t *to) {
-    THERE;
+    RETURN_IF_ABSENT;
     return from(get(message_of(ref), ref->value, is_unsigned, to), ref);
 }

@@ -79,7 +79,7 @@ lig_status lf_send_text(const lf_sending *how, const char *port, const char *tex
 }
 
 lig_status lf_send_value(const lf_sending *how, const char *port, const lf_ref *ref) {
-    THERE;
+    RETURN_IF_ABSENT;
     SENDING(name, options);
     return lig_send(instance, name, &options, ref->value, &fault);
 }

@@ -137,12 +137,12 @@ lig_status lf_put_text(const lf_ref *ref, const char *key, size_t length, const 
 }
 
 lig_status lf_text(const lf_ref *ref, lig_string *text) {
-    THERE;
+    RETURN_IF_ABSENT;
     return from(lig_value_string(ref->value, text, &fault), ref);
 }
 
 lig_status lf_count(const lf_ref *ref, int64_t *count) {
-    THERE;
+    RETURN_IF_ABSENT;
     size_t found = 0;
     const lig_status status = from(lig_value_count(ref->value, &found, &fault), ref);
     *count = (int64_t)found;
@@ -173,7 +173,7 @@ lig_status lf_at(const lf_ref *ref, int64_t index, lf_ref *made) {
 }
 
 lig_status lf_key(const lf_ref *ref, int64_t index, lig_string *key) {
-    THERE;
+    RETURN_IF_ABSENT;
     size_t place;
     lig_status status = place_of(ref->value, index, &place);
     if (status == LIG_OK) status = lig_value_key(ref->value, place, key, &fault);
@@ -199,16 +199,16 @@ int32_t lf_kind(const lf_ref *ref) {
 }
 
 lig_status lf_array(const lf_ref *ref, lig_array_view *view) {
-    THERE;
+    RETURN_IF_ABSENT;
     return from(lig_value_array(ref->value, view, &fault), ref);
 }
 
 lig_status lf_array_name(const lf_ref *ref, int32_t dimension, lig_string *text) {
-    THERE;
+    RETURN_IF_ABSENT;
     return from(lig_value_array_name(ref->value, (uint32_t)(dimension - 1), text, &fault), ref);
 }
 
 lig_status lf_array_unit(const lf_ref *ref, lig_string *text) {
-    THERE;
+    RETURN_IF_ABSENT;
     return from(lig_value_array_unit(ref->value, text, &fault), ref);
 }

@@ -267,6 +267,7 @@ impl AgentCore {
                 GridInfo { block: grid.block.saturating_add(rank), ..grid }
             }),
             checkpoints: instance.checkpoints.clone().filter(|_| !is_carrier),
+            recording: instance.recording.clone().filter(|_| !is_carrier),
             rank: instance
                 .ranks
                 .filter(|_| !is_carrier)

@@ -94,8 +94,9 @@ pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
         may_fail: instance.may_fail == Some(true),
         clock: instance.clock,
         grid: instance.grid.clone(),
-        // Checkpoints of several domains are refused when the run begins.
+        // Checkpoints and recordings of several domains are refused when the run begins.
         checkpoints: None,
+        recording: None,
     };
     let plan = RunPlan {
         run: told.run.clone(),

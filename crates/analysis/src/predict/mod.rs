@@ -187,7 +187,7 @@ pub fn agree(
     duration: f64,
 ) -> Result<(), Fault> {
     /// Maximum latency of a message, in s.
-    const SLOWEST: f64 = 10e-3;
+    const MAX_LATENCY_S: f64 = 10e-3;
     let place = placed(model, question)?;
     let mut takes = |latency: f64, factor: f64| -> Result<f64, Fault> {
         costs.common.insert("latency", latency);
@@ -195,7 +195,7 @@ pub fn agree(
         Ok(simulate(model, &fitted, &place)?.duration)
     };
     if takes(0.0, 1.0)? < duration {
-        let right = where_it_is(duration, SLOWEST, |latency| takes(latency, 1.0))?;
+        let right = where_it_is(duration, MAX_LATENCY_S, |latency| takes(latency, 1.0))?;
         costs.common.insert("latency", right);
         return Ok(());
     }

@@ -32,7 +32,7 @@ pub(super) struct PlayedMachines {
 
 /// The work of an instance. All times are in s.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Did {
+pub(super) struct InstanceWork {
     pub begins: f64,
     pub ends: f64,
     /// Time that the work would take if no other instance used the same cores.
@@ -56,7 +56,7 @@ pub(super) struct PlayedTraffic {
 pub(super) struct PlayOutcome {
     /// Duration of the run until the last instance has ended and the run is closed, in s.
     pub duration: f64,
-    pub did: Vec<Did>,
+    pub did: Vec<InstanceWork>,
     pub passed: Vec<PlayedTraffic>,
     pub path: CriticalPath,
     /// Number of steps and messages that were played.
@@ -114,7 +114,7 @@ struct Player<'a> {
     steps: u64,
     lack: Option<(MissingResource, f64)>,
     cause: Record,
-    did: Did,
+    did: InstanceWork,
 }
 
 #[derive(Debug)]
@@ -254,7 +254,7 @@ impl<'a> Playback<'a> {
                 steps: 0,
                 lack: None,
                 cause: path.starts(at, effort.start),
-                did: Did { begins: effort.start, ..Did::default() },
+                did: InstanceWork { begins: effort.start, ..InstanceWork::default() },
             });
         }
         let crowded = crowded(&players, &place.machines);

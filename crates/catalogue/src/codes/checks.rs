@@ -20,6 +20,11 @@ codes! {
         "A value in a [case file](case-file.md) is none, or does not go with the others. The message says \
          which";
 
+    BAD_CXA "bad-cxa":
+        "(`ligament convert`) The cxa file of MUSCLE 2 has a mistake, a form of Ruby that is not read, or what \
+         a model file cannot have; the message says what and where ([From MUSCLE \
+         2](../guides/coming-from-muscle3-or-precice.md#from-muscle-2))";
+
     BAD_TICK "bad-tick":
         "A tick, latency or delay is no whole number of nanoseconds; or a component needs a tick and has \
          none, or has one and cannot have a clock ([Clocks](../guides/spikes.md#clocks))";

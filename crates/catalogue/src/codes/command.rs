@@ -13,6 +13,19 @@ codes! {
         "The submodel answers otherwise than the case expects. The message names the line of the case, the \
          port, the model time and the place in the value. `tolerance:` admits numbers that are near ([Case \
          file](case-file.md))";
+
+    RECORDING_STOPPED "recording-stopped":
+        "The recording of an instance (`ligament run --record`) cannot be written, most often because the disk \
+         is full. The run goes on, and the recording holds what came before ([Record and \
+         replay](../guides/record-and-replay.md))";
+
+    REPLAY_DIFFERS "replay-differs":
+        "The code does something else than when it was recorded: the message names the first difference, with \
+         port, model time, place and both values ([Record and replay](../guides/record-and-replay.md))";
+
+    REPLAY_UNUSABLE "replay-unusable":
+        "An instance cannot be recorded, or there is no recording of it, or its program is not known. The text \
+         says why ([Record and replay](../guides/record-and-replay.md))";
 }
 
 codes! {

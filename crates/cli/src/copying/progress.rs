@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time between two updates of the line. The next constant is the time over which the rate is averaged, in s.
-const AGAIN: Duration = Duration::from_millis(250);
-const SMOOTH: f64 = 3.0;
+const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
+const RATE_WINDOW_S: f64 = 3.0;
 
 /// Returns a number of bytes with a unit.
 pub(crate) fn bytes(bytes: u64) -> String {
@@ -69,11 +69,11 @@ pub(crate) fn show(tally: &CopyTally, over: &AtomicBool) {
     let (mut before, mut at, mut rate) = (0, Instant::now(), 0.0);
     let mut begun = false;
     while !over.load(Ordering::Relaxed) {
-        std::thread::park_timeout(AGAIN);
+        std::thread::park_timeout(UPDATE_INTERVAL);
         let (counts, took) = (tally.counts(), at.elapsed().as_secs_f64());
         if took >= 0.1 {
             let now = counts.moved.saturating_sub(before) as f64 / took;
-            let weight = if begun { (took / SMOOTH).min(1.0) } else { 1.0 };
+            let weight = if begun { (took / RATE_WINDOW_S).min(1.0) } else { 1.0 };
             rate += weight * (now - rate);
             (before, at, begun) = (counts.moved, Instant::now(), begun || now > 0.0);
         }

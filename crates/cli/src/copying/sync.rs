@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
 /// Time between two reports of copied files.
-const NEWS: Duration = Duration::from_millis(200);
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sync {
@@ -204,6 +204,6 @@ fn tell(arguments: &Sync, tally: &CopyTally, over: &AtomicBool) -> bool {
         if last {
             return all;
         }
-        std::thread::park_timeout(NEWS);
+        std::thread::park_timeout(REPORT_INTERVAL);
     }
 }

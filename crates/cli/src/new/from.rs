@@ -6,7 +6,7 @@ use super::contents::{files_of_model, File};
 use super::languages::{Code, Language, Role};
 use super::skeletons::{Skeleton, SkeletonPort};
 use crate::config::rust_crate;
-use crate::convert::{in_lines, read_xmml};
+use crate::convert::{in_lines, read_text};
 use ligament_analysis::{check_configuration, CheckOptions, Files, GivenCode};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{
@@ -20,7 +20,7 @@ use std::path::Path;
 const STEPS: i64 = 3;
 /// Names that a code must not have, because they have a meaning in one of the languages or in the starter's
 /// directory.
-const TAKEN: [&str; 24] = [
+const RESERVED_NAMES: [&str; 24] = [
     "all",
     "build",
     "clean",
@@ -83,7 +83,7 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
         };
         let code = Code::new(&program.to_string().to_lowercase().replace('.', "_"), Role::Submodel, language);
         check_name(&code.name)?;
-        if TAKEN.contains(&code.name.as_str()) {
+        if RESERVED_NAMES.contains(&code.name.as_str()) {
             return Err(fault!(
                 STARTER_NOT_MADE,
                 "a code cannot be called {}, which means something else there; give the program another name",
@@ -135,7 +135,7 @@ fn source(from: &Path) -> Result<(Configuration, HashMap<String, String>), Fault
         let read = read_file(from).into_result();
         return read.map(|config| (config, HashMap::new())).map_err(|problems| has_errors(from, &problems.0));
     }
-    let converted = ligament_xmml::convert(&read_xmml(from)?, &from.display().to_string());
+    let converted = ligament_xmml::convert(&read_text(from)?, &from.display().to_string());
     let converted = converted.map_err(|problems| has_errors(from, &problems))?;
     ligament_runtime::say_lines(&in_lines(&converted.warnings));
     let config = read(&converted.text, "model.ymmsl").into_result();

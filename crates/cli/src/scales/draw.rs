@@ -18,7 +18,7 @@ const HEIGHT: f64 = 420.0;
 const RIGHT: f64 = 30.0;
 /// Width of the strip beside an axis for boxes that have no scale on that axis.
 const STRIP: f64 = 44.0;
-const BELOW: f64 = 84.0;
+const BOTTOM_MARGIN_PX: f64 = 84.0;
 /// Minimum width or height of a box.
 const MIN_BOX_PX: f64 = 8.0;
 const LINE: f64 = 15.0;
@@ -167,7 +167,7 @@ impl<'a> ScalesPicture<'a> {
     }
 
     pub fn svg(&self) -> String {
-        let (width, height) = (self.left + WIDTH + RIGHT, self.bottom + self.strip() + BELOW);
+        let (width, height) = (self.left + WIDTH + RIGHT, self.bottom + self.strip() + BOTTOM_MARGIN_PX);
         let title = xml(&self.map.model);
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Limits of the wait for jobs at other sites: the time that a job waits after its begin, and the number of
 /// further attempts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct JobWaitLimits {
     pub wait: Duration,
     /// Number of times that a job gives its nodes back and is submitted again.
     pub again: u32,
@@ -33,7 +33,7 @@ struct One {
 #[derive(Debug, Clone)]
 pub(crate) struct JobWait {
     jobs: Vec<One>,
-    patience: Patience,
+    patience: JobWaitLimits,
     begun: bool,
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum JobAction {
 
 impl JobWait {
     /// Makes the state of jobs at these sites, which have just been submitted.
-    pub fn new(sites: impl IntoIterator<Item = String>, patience: Patience) -> JobWait {
+    pub fn new(sites: impl IntoIterator<Item = String>, patience: JobWaitLimits) -> JobWait {
         let one = |site| One {
             site,
             runs: None,
@@ -143,7 +143,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     fn two(again: u32) -> (JobWait, Instant) {
-        (JobWait::new(["a".to_owned(), "b".into()], Patience { wait: MINUTE, again }), Instant::now())
+        (JobWait::new(["a".to_owned(), "b".into()], JobWaitLimits { wait: MINUTE, again }), Instant::now())
     }
 
     fn running() -> JobState {

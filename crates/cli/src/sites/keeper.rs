@@ -17,7 +17,7 @@ const ASK: Duration = Duration::from_secs(2);
 /// Maximum time that a site may take to answer a script.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum time between the end of a job's agents, or its cancellation, and the end of the job.
-const OVER: Duration = Duration::from_secs(15);
+const END_TIMEOUT: Duration = Duration::from_secs(15);
 /// Pauses before the second and the third attempt to cancel a job or to remove its keys, at the end of a run.
 const CANCEL_RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
 /// Number of lines at the end of a job's output that are shown as the reason for its end.
@@ -228,9 +228,9 @@ impl JobKeeper {
         }
     }
 
-    /// Waits until the job is over, but no longer than [`OVER`].
+    /// Waits until the job is over, but no longer than [`END_TIMEOUT`].
     fn await_end(&mut self) {
-        let until = Instant::now() + OVER;
+        let until = Instant::now() + END_TIMEOUT;
         while !self.over && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(250));
             if self.look().is_err() {

@@ -25,7 +25,7 @@ pub(crate) fn left(run: &RunDirectory) -> Vec<SiteJob> {
 }
 
 /// The outcome of cancelling a job.
-enum Became {
+enum CancelOutcome {
     Ends,
     /// The job was already over, for the reason given.
     Over(String),
@@ -35,23 +35,23 @@ enum Became {
 /// Cancels the jobs. A job at an unreachable site stays in the record, so that the user can call the command
 /// again.
 pub(crate) fn cancel(run: &RunDirectory, mut jobs: Vec<SiteJob>, arguments: &Cancel) -> i32 {
-    let one = |job: &SiteJob| -> Result<Became, Fault> {
+    let one = |job: &SiteJob| -> Result<CancelOutcome, Fault> {
         let mut keeper = JobKeeper::of(job)?;
         match keeper.stands()? {
             JobState::Over { how } => {
                 if !arguments.dry_run {
                     keeper.take_back()?;
                 }
-                Ok(Became::Over(how))
+                Ok(CancelOutcome::Over(how))
             }
-            _ if arguments.dry_run => Ok(Became::Ends),
-            _ => keeper.take_back().map(|()| Became::Ends),
+            _ if arguments.dry_run => Ok(CancelOutcome::Ends),
+            _ => keeper.take_back().map(|()| CancelOutcome::Ends),
         }
     };
     let mut said = Vec::new();
     for job in jobs.iter_mut().filter(|job| !job.over) {
-        let became = one(job).unwrap_or_else(Became::Unknown);
-        if !arguments.dry_run && !matches!(became, Became::Unknown(_)) {
+        let became = one(job).unwrap_or_else(CancelOutcome::Unknown);
+        if !arguments.dry_run && !matches!(became, CancelOutcome::Unknown(_)) {
             (job.over, job.stands) = (true, "is over".to_owned());
         }
         said.push((job.clone(), became));
@@ -62,16 +62,16 @@ pub(crate) fn cancel(run: &RunDirectory, mut jobs: Vec<SiteJob>, arguments: &Can
     tell(run, &said, arguments)
 }
 
-fn tell(run: &RunDirectory, said: &[(SiteJob, Became)], arguments: &Cancel) -> i32 {
-    let failed = said.iter().any(|(_, became)| matches!(became, Became::Unknown(_)));
-    let none = said.iter().all(|(_, became)| matches!(became, Became::Over(_)));
+fn tell(run: &RunDirectory, said: &[(SiteJob, CancelOutcome)], arguments: &Cancel) -> i32 {
+    let failed = said.iter().any(|(_, became)| matches!(became, CancelOutcome::Unknown(_)));
+    let none = said.iter().all(|(_, became)| matches!(became, CancelOutcome::Over(_)));
     let status = if failed || none { crate::FAILED } else { crate::DONE };
     if arguments.json {
-        let one = |(job, became): &(SiteJob, Became)| {
+        let one = |(job, became): &(SiteJob, CancelOutcome)| {
             let (ends, error) = match became {
-                Became::Ends => (true, None),
-                Became::Over(_) => (false, None),
-                Became::Unknown(why) => (false, Some(why.text())),
+                CancelOutcome::Ends => (true, None),
+                CancelOutcome::Over(_) => (false, None),
+                CancelOutcome::Unknown(why) => (false, Some(why.text())),
             };
             serde_json::json!({ "site": job.site, "job": job.job, "ends": ends, "error": error })
         };
@@ -83,12 +83,14 @@ fn tell(run: &RunDirectory, said: &[(SiteJob, Became)], arguments: &Cancel) -> i
     for (job, became) in said {
         let (number, site, name) = (&job.job, &job.site, run.name());
         match became {
-            Became::Ends if arguments.dry_run => {
+            CancelOutcome::Ends if arguments.dry_run => {
                 print(&format!("the job {number} at {site} of {name} would be cancelled\n"));
             }
-            Became::Ends => print(&format!("the job {number} at {site} of {name} ends\n")),
-            Became::Over(how) => print(&format!("the job {number} at {site} of {name} is over ({how})\n")),
-            Became::Unknown(why) => crate::complain(&why.clone().told(|why| {
+            CancelOutcome::Ends => print(&format!("the job {number} at {site} of {name} ends\n")),
+            CancelOutcome::Over(how) => {
+                print(&format!("the job {number} at {site} of {name} is over ({how})\n"))
+            }
+            CancelOutcome::Unknown(why) => crate::complain(&why.clone().told(|why| {
                 format!("the job {number} at {site} of {name} may still be there: {why}; call this again")
             })),
         }

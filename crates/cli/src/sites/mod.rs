@@ -1,11 +1,11 @@
 //! `ligament submit --site A --site B`: a run with one job at each site. The head is a process of its own on
-//! this machine. `across` provides its agents, `keeper` watches each job, `job_wait` decides if the jobs of all
-//! sites run, and `leftover_jobs` cancels jobs whose head is gone.
+//! this machine. `run_jobs` provides its agents, `keeper` watches each job, `job_wait` decides if the jobs of
+//! all sites run, and `leftover_jobs` cancels jobs whose head is gone.
 
-mod across;
 mod job_wait;
 mod keeper;
 mod leftover_jobs;
+mod run_jobs;
 
 pub(crate) use leftover_jobs::{cancel as cancel_left, left};
 
@@ -14,7 +14,6 @@ use crate::detach;
 use crate::spread_options::ListenOptions;
 use crate::submit::{size_for, Submit};
 use crate::summary::{tell, SummaryStyle};
-use across::Across;
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs::{Job, JobSystem};
 use ligament_launch::own_command;
@@ -27,6 +26,7 @@ use ligament_net::{Route, Station};
 use ligament_runtime::client::SiteJob;
 use ligament_runtime::{run_over, DomainSpread, ExpectedDomain, RunOptions, Show, Terminal};
 use ligament_wire::DomainId;
+use run_jobs::RunJobs;
 use rustix::fs::Mode;
 use rustix::process::umask;
 use std::path::{Path, PathBuf};
@@ -76,10 +76,10 @@ impl SitesOptions {
         all.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
     }
 
-    fn waiting(&self, parts: &[SiteShare]) -> Result<job_wait::Patience, Fault> {
+    fn waiting(&self, parts: &[SiteShare]) -> Result<job_wait::JobWaitLimits, Fault> {
         let times = parts.iter().filter_map(|part| Some((part.time?, part.site.name.as_str())));
         let wait = wait(self.wait_for_others, times.min_by_key(|(time, _)| *time))?;
-        Ok(job_wait::Patience { wait, again: self.queue_again.unwrap_or(2) })
+        Ok(job_wait::JobWaitLimits { wait, again: self.queue_again.unwrap_or(2) })
     }
 
     /// Returns the maximum silence of a domain before the run is given up.
@@ -381,7 +381,7 @@ fn dry_run(arguments: &Submit, parts: &[SiteShare], model: &ResolvedModel) -> i3
 /// Makes the run. This process becomes the run's head. Returns the exit status of the run.
 fn carry_out(
     arguments: &Submit,
-    (parts, patience): (&[SiteShare], job_wait::Patience),
+    (parts, patience): (&[SiteShare], job_wait::JobWaitLimits),
     model: &ResolvedModel,
     model_text: String,
     way: Option<Arc<Route>>,
@@ -400,7 +400,7 @@ fn carry_out(
         Terminal::None(line) => Some(line.clone()),
         Terminal::EndsRun | Terminal::MayGo => None,
     };
-    let mut agents = Across::new(parts, patience, together.silence(), started);
+    let mut agents = RunJobs::new(parts, patience, together.silence(), started);
     let options = RunOptions {
         directory: Some(directory),
         show: Show::Nothing,

@@ -1,6 +1,6 @@
 //! `ligament tap` of a field of all blocks of a grid: its values, or surfaces on which it has a value.
 
-use super::{draw, vtk, Tap, AGAIN, VALUE_WAIT};
+use super::{draw, vtk, Tap, RETRY_PAUSE, VALUE_WAIT};
 use crate::arguments::print;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::values::{as_json, as_npy};
@@ -141,7 +141,7 @@ fn begun(run: &RunDirectory, request: &GridTapRequest, patience: Option<Duration
             Err(why)
                 if why.code() == Code::TAP_TOO_EARLY && until.is_none_or(|until| Instant::now() < until) =>
             {
-                std::thread::sleep(AGAIN);
+                std::thread::sleep(RETRY_PAUSE);
             }
             Err(why) => return Err(why),
         }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Pause between two attempts to tap an instance that has not joined the run yet.
-const AGAIN: Duration = Duration::from_millis(200);
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// Maximum time of one wait for a value.
 const VALUE_WAIT: Duration = Duration::from_secs(1);
 
@@ -187,7 +187,7 @@ fn begun(
             Err(why)
                 if why.code() == Code::TAP_TOO_EARLY && until.is_none_or(|until| Instant::now() < until) =>
             {
-                std::thread::sleep(AGAIN);
+                std::thread::sleep(RETRY_PAUSE);
             }
             other => return other,
         }

@@ -21,7 +21,7 @@ const SHARES: f64 = 110.0;
 const NAME: usize = 26;
 
 /// The texts around the rows of the picture, such as its title.
-pub(super) struct Around<'a> {
+pub(super) struct PictureTexts<'a> {
     pub title: &'a str,
     pub subtitle: &'a str,
     /// Wall time of the run, in s.
@@ -53,7 +53,7 @@ fn tick(at: f64, step: f64, unit: f64) -> String {
 }
 
 /// Returns the picture as SVG.
-pub(super) fn draw(rows: &[ShareRow], around: &Around<'_>) -> String {
+pub(super) fn draw(rows: &[ShareRow], around: &PictureTexts<'_>) -> String {
     let bottom = TOP + rows.len() as f64 * (ROW + GAP);
     let height = bottom + 64.0;
     let mut svg = format!(
@@ -249,7 +249,7 @@ mod tests {
             columns: vec![[0.5, 0.5, 0.0, 0.0, 0.0]; 4],
             seconds: [1.0; 5],
         };
-        let svg = draw(&[row], &Around { title: "<t>", subtitle: "", seconds: 4.0, hidden: 2 });
+        let svg = draw(&[row], &PictureTexts { title: "<t>", subtitle: "", seconds: 4.0, hidden: 2 });
         assert!(svg.contains("&lt;a&gt;&amp;&quot;b") && !svg.contains("<a>") && !svg.contains('\u{1}'));
         assert!(svg.contains("… and 2 more rows"));
     }

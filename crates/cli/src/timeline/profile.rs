@@ -1,6 +1,6 @@
 //! `ligament profile`: draws the picture of a run, and prints its contents as a few lines on the terminal.
 
-use super::picture::{draw, Around};
+use super::picture::{draw, PictureTexts};
 use super::{colours, json_of, percent, read, refuse, TimelineOfRun};
 use crate::arguments::{print, Profile};
 use ligament_manager::format_seconds;
@@ -64,7 +64,7 @@ fn picture(told: &TimelineOfRun, rows: &[ShareRow], hidden: usize) -> String {
         format_seconds(seconds),
         header.started
     );
-    draw(rows, &Around { title: &header.run, subtitle: &subtitle, seconds, hidden })
+    draw(rows, &PictureTexts { title: &header.run, subtitle: &subtitle, seconds, hidden })
 }
 
 /// Returns a line for each row: a bar that shows how the row's time was spent, and the percentages.

@@ -14,7 +14,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Value as Json};
 use std::fmt::{self, Write};
 
-const WORDS: [&str; 6] = ["array", "complex", "bytes", "uint", "map", FLOAT];
+const TYPE_KEYS: [&str; 6] = ["array", "complex", "bytes", "uint", "map", FLOAT];
 /// Key of an object that stands for a number that is not finite, because strict JSON has no such number:
 /// `{"float": "NaN"}`.
 const FLOAT: &str = "float";
@@ -386,7 +386,7 @@ fn write_value(value: &Value, to: &mut String) {
         Value::Bytes(bytes) => put_on(to, format_args!("{{\"bytes\":\"{}\"}}", BASE64.encode(bytes))),
         Value::List(items) => write_list(items, to, write_value),
         Value::Map(entries) => {
-            let is_word = matches!(&entries[..], [(key, _)] if WORDS.contains(&&**key));
+            let is_word = matches!(&entries[..], [(key, _)] if TYPE_KEYS.contains(&&**key));
             *to += if is_word { "{\"map\":" } else { "" };
             write_object(entries, to, write_value);
             *to += if is_word { "}" } else { "" };

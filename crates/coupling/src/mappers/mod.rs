@@ -10,7 +10,7 @@ use crate::numbers::{in_one_precision, numbers_of};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::{
-    unit_of_difference, Around, Chain, Data, NumberBuffer, NumberFrame, Parcel, Real, Unit,
+    unit_of_difference, Chain, Data, FilterContext, NumberBuffer, NumberFrame, Parcel, Real, Unit,
 };
 use ligament_instance::{Error, Instance, LogLevel, Mapper, MapperInputs, Message, Outputs, Value};
 use ligament_model::{At, Filter, FilterValue, OnError};
@@ -115,7 +115,7 @@ impl Regrid {
         }
         let filter =
             Filter { name: "resample", parameters, end: None, on_error: OnError::End, at: At::default() };
-        match Chain::at_receiver(&[filter], &Around::NOTHING) {
+        match Chain::at_receiver(&[filter], &FilterContext::NOTHING) {
             Ok(Some(chain)) => Ok(Regrid(chain)),
             Ok(None) => Err(settings::wrong(fault!(SHIPPED_SETTING_WRONG, "\"shape\" is missing"))),
             Err(failure) => Err(settings::wrong(fault!(SHIPPED_SETTING_WRONG, "{}", failure.cause))),

@@ -4,7 +4,7 @@ use super::{file_of, numbered, Sink, Units};
 use crate::files::{json, npy, order_together, together, vti, write_file, AtomicFile};
 use crate::settings::{self, unfit};
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{Around, Chain, Data, Parcel};
+use ligament_filters::{Chain, Data, FilterContext, Parcel};
 use ligament_instance::{Array, ArrayOrder, DType, Error, Instance, LogLevel, Message, Value};
 use ligament_model::{At, Filter, FilterValue, OnError};
 use ligament_wire::times::ShownTime;
@@ -33,7 +33,7 @@ impl Console {
         let parameters = vec![("label", FilterValue::Text(label))];
         let filter =
             Filter { name: "console", parameters, end: None, on_error: OnError::End, at: At::default() };
-        Ok(Console(Chain::at_receiver(&[filter], &Around::NOTHING).ok().flatten()))
+        Ok(Console(Chain::at_receiver(&[filter], &FilterContext::NOTHING).ok().flatten()))
     }
 }
 

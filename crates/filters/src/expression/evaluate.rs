@@ -108,7 +108,7 @@ impl Machine {
                 }
                 Operation::Combine(binary) => {
                     let (left, right) = below.split_at_mut(depth - 1);
-                    combine(binary, &mut left[depth - 2], &Above(&right[0]));
+                    combine(binary, &mut left[depth - 2], &UpperBlock(&right[0]));
                 }
                 Operation::Choose => {
                     let (condition, ways) = below[depth - 3..].split_at_mut(1);
@@ -188,7 +188,7 @@ struct Right(f64);
 /// The second operand is a constant on the left.
 struct LeftConstant(f64);
 /// The second operand is the next higher block on the stack, on the right.
-struct Above<'a>(&'a ElementBlock);
+struct UpperBlock<'a>(&'a ElementBlock);
 
 impl Operand for Right {
     #[inline(always)]
@@ -204,7 +204,7 @@ impl Operand for LeftConstant {
     }
 }
 
-impl Operand for Above<'_> {
+impl Operand for UpperBlock<'_> {
     #[inline(always)]
     fn join(&self, value: f64, i: usize, operation: impl Fn(f64, f64) -> f64) -> f64 {
         operation(value, self.0[i])

@@ -37,6 +37,7 @@ use crate::flags::Flags;
 use crate::identity::from_environment;
 use crate::instance::{Common, Instance};
 use crate::ports::{JoinedChannel, PortTable, Ports};
+use crate::record::{replay_directory, CodeDeclarations};
 use crate::submodel::{run_submodel, Submodel};
 use crate::sys;
 use crate::timing::TimelineState;
@@ -75,19 +76,16 @@ pub fn run_light_with<S: Submodel>(
     mut make: impl FnMut(&mut Instance) -> Result<S, Error>,
 ) -> Result<(), Error> {
     let identity = from_environment()?;
-    let mut registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, true)
+    let code = CodeDeclarations { ports: ports.map(Ports::declarations), language };
+    if let Some(directory) = replay_directory(&identity) {
+        let instance = Instance::replayed(&identity, &directory, &code, flags)?;
+        return run_alone(instance, make);
+    }
+    let mut registered = AgentLine::register(&identity, code.ports.clone(), language, true)
         .map_err(|fault| Error::other(ErrorKind::Registration, fault))?;
     let Some(light) = registered.welcome.light.take() else {
-        let mut instance = Instance::alone(identity, registered, flags)?;
-        let mut submodel = match make(&mut instance) {
-            Ok(submodel) => submodel,
-            Err(error) => {
-                // The error itself matters more than a failure to report it.
-                let _ = instance.error_shutdown(&error.to_string());
-                return Err(error);
-            }
-        };
-        return run_submodel(&mut instance, &mut submodel);
+        let instance = Instance::alone(identity, registered, &code, flags)?;
+        return run_alone(instance, make);
     };
     let common = Common::new(&registered.welcome, flags)?;
     let (hub, tables) = shared(registered, &light)?;
@@ -102,6 +100,22 @@ pub fn run_light_with<S: Submodel>(
     // The agent's answer to the registration was large, and is no longer needed.
     sys::return_freed_memory();
     scheduler.run()
+}
+
+/// Runs the submodel of a process that has only one instance.
+fn run_alone<S: Submodel>(
+    mut instance: Instance,
+    mut make: impl FnMut(&mut Instance) -> Result<S, Error>,
+) -> Result<(), Error> {
+    let mut submodel = match make(&mut instance) {
+        Ok(submodel) => submodel,
+        Err(error) => {
+            // The error itself matters more than a failure to report it.
+            let _ = instance.error_shutdown(&error.to_string());
+            return Err(error);
+        }
+    };
+    run_submodel(&mut instance, &mut submodel)
 }
 
 /// Makes the shared state of the instances, and the table of ports and the timelines of each instance.

@@ -67,9 +67,8 @@ impl OtherFile {
             return other("empty", advice.to_owned());
         }
         if name.ends_with(".cxa.rb") || name.ends_with(".cxa") {
-            let advice = "a cxa file of MUSCLE 2 is a Ruby program and is not read; write its kernels as \
-                          components and its ties as conduits, or convert the model in xMML, if there is one";
-            return other("a cxa file of MUSCLE 2", advice.to_owned());
+            let advice = format!("convert it: ligament convert {shown} -o model.ymmsl");
+            return other("a cxa file of MUSCLE 2", advice);
         }
         if text.starts_with('<') {
             return if text.contains("xmml") {

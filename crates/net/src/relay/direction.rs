@@ -1,7 +1,7 @@
 //! One direction of a pair of joined connections. Bytes are read from the source only if the target takes
 //! them. Bytes that the target does not take at once are stored here, so a pair stores a few KiB at most.
 
-use crate::connection::{Connection, Got};
+use crate::connection::{Connection, ReadOutcome};
 use rustix::net::{shutdown, Shutdown};
 use std::io::{self, IoSlice, IoSliceMut};
 
@@ -72,15 +72,15 @@ impl Direction {
                 return Ok((CopyOutcome::Ended, through));
             }
             match from.receive(&mut [IoSliceMut::new(&mut *buffer)])? {
-                Got::Bytes(bytes) => {
+                ReadOutcome::Bytes(bytes) => {
                     let taken = to.send(&[IoSlice::new(&buffer[..bytes])])?;
                     through += taken as u64;
                     if taken < bytes {
                         self.left = buffer[taken..bytes].to_vec();
                     }
                 }
-                Got::Nothing => return Ok((CopyOutcome::Waits, through)),
-                Got::End => self.ended = true,
+                ReadOutcome::Nothing => return Ok((CopyOutcome::Waits, through)),
+                ReadOutcome::End => self.ended = true,
             }
         }
         Ok((CopyOutcome::More, through))

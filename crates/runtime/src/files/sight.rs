@@ -7,8 +7,9 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path};
 
-/// Returns the content of `path` below `home`. Of a file, at most `most` bytes from `offset` on are returned. A
-/// gap in an output (`output.log`), where the surplus was removed, is skipped.
+/// Returns the content of `path` below `home`: the entries of a directory, or at most `most` bytes of a file,
+/// from `offset` on. The manager removes the middle of an output (`output.log`) that is too long; this gap is
+/// skipped.
 pub(crate) fn see(home: &Path, path: &str, offset: u64, most: u32) -> Sight {
     look(home, path, offset, most).unwrap_or_else(|why| Sight::Nothing(why.with_code()))
 }

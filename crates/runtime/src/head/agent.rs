@@ -87,6 +87,10 @@ impl Host for Runtime<'_> {
             for (name, value) in environment {
                 command.environment.set(name, value);
             }
+            if self.recordings.contains(&instance) {
+                let name = self.manager.names().rank(endpoint.leader());
+                self.note_recorded_command(&name, &command, rank.is_some());
+            }
             return guard.launch(endpoint.number(), command).map(|()| None);
         }
         let (name, component) = (self.manager.names().rank(endpoint.leader()), self.component(instance));

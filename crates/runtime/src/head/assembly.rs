@@ -1,7 +1,7 @@
 //! The beginning of a run over several domains. The head invites the agents, waits until all have joined,
 //! places the instances, and sends each agent its part of the plan.
 
-use super::domains::{Abroad, DomainPaths};
+use super::domains::{DomainPaths, RemoteDomains};
 use super::{ExpectedDomain, Runtime};
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, EventLoop};
 use ligament_agent::domains::{plan_to_wire, Distribution};
@@ -265,7 +265,7 @@ impl<'a> Runtime<'a> {
         self.note_placed(&placement);
         let part = DomainPaths { carrier: Arc::new(carrier), placement: placement.into() };
         let (cut_off, ended) = (BTreeSet::new(), Vec::new());
-        self.abroad = Some(Abroad {
+        self.abroad = Some(RemoteDomains {
             head,
             part,
             joined,

@@ -50,6 +50,11 @@ pub(super) struct Checkpoints {
     moments: Moments,
 }
 
+/// Returns true if a model saves by rules or resumes.
+pub(super) fn is_in_use(model: &ResolvedModel) -> bool {
+    !model.checkpoints.is_empty() || !model.resume.is_empty()
+}
+
 /// Adds the checkpoints of a model to the plan of its run. If the model has none, somebody may ask for them
 /// while the run goes on, and the instances that cannot be saved are noted.
 ///
@@ -74,7 +79,7 @@ pub(super) fn begin(
             ));
         }
     }
-    let required = !rules.is_empty() || !model.resume.is_empty();
+    let required = is_in_use(model);
     for (_, light) in (0..).zip(&plan.instances).filter(|(number, _)| model.light_program(*number).is_some()) {
         let name = &light.name;
         if required {

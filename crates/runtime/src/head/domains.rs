@@ -29,7 +29,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 const A_LAST_WORD: Duration = Duration::from_secs(1);
 
 /// The other domains of a run, as the head knows them.
-pub(super) struct Abroad<'a> {
+pub(super) struct RemoteDomains<'a> {
     pub(super) head: Head,
     pub(super) part: DomainPaths,
     pub(super) joined: Vec<JoinedDomain>,
@@ -52,7 +52,7 @@ pub(super) struct DomainPaths {
     pub(super) placement: Arc<[DomainId]>,
 }
 
-impl Abroad<'_> {
+impl RemoteDomains<'_> {
     pub fn part(&self) -> DomainPaths {
         self.part.clone()
     }

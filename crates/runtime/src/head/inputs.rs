@@ -2,7 +2,7 @@
 //! process gets copies of its inputs. The head sends the inputs to agents that do not see the run directory.
 
 use super::assembly::Unready;
-use super::domains::{Abroad, DomainPaths};
+use super::domains::{DomainPaths, RemoteDomains};
 use super::{RunResult, Runtime};
 use crate::files::{FileSender, INPUTS};
 use crate::paths::{event_loop, hear, Call};
@@ -214,7 +214,7 @@ impl Runtime<'_> {
             Unready::Failed(what) | Unready::Incomplete(what) => (RunOutcome::failed(what.clone()), what),
         };
         self.refuse(&why);
-        let in_reach = self.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();
+        let in_reach = self.abroad.as_ref().map(RemoteDomains::in_reach).unwrap_or_default();
         let result = self.end(&outcome, &[], Vec::new());
         if let (Some(part), Some(heard)) = (abroad, heard) {
             part.part_from(in_reach, heard);

@@ -2,19 +2,20 @@
 //! `prepare` prepares directories and commands, `inputs` copies the inputs to the instances, and `agent` is the
 //! host of the head's own agent. `viewers` and `picture` show the state of the run while it goes on, and
 //! `steer` changes settings, and `saves` has the checkpoints that somebody asks for. `assembly` begins a run
-//! over several domains, `domains` continues it, and `brought` brings files of instances in other domains back.
-//! `peeks` answers requests for files, and `why` explains a failure. The Python package uses this module too,
-//! with a `Starter` that makes the processes of components that are functions.
+//! over several domains, `domains` continues it, and `arrived_files` brings files of instances in other domains
+//! back. `peeks` answers requests for files, and `why` explains a failure. The Python package uses this module
+//! too, with a `Starter` that makes the processes of components that are functions.
 
 mod agent;
+mod arrived_files;
 mod assembly;
-mod brought;
 mod checkpoints;
 mod domains;
 mod inputs;
 mod peeks;
 mod picture;
 mod prepare;
+mod recordings;
 mod saves;
 mod steer;
 mod viewers;
@@ -28,10 +29,10 @@ use crate::ranks::RankPages;
 use crate::strangers::Strangers;
 use crate::view::TerminalView;
 use crate::Colours;
+use arrived_files::ArrivedFiles;
 use assembly::{Secrets, Unready};
-use brought::Brought;
 use checkpoints::Checkpoints;
-use domains::Abroad;
+use domains::RemoteDomains;
 use ligament_agent::{
     AgentOrder, ChannelView, DomainResult, InstanceView, RemoteTapEvent, RunOutcome, RunPlan, RunView,
     StartedProcess,
@@ -50,7 +51,7 @@ use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 use peeks::Peeks;
 use picture::NumberedPicture;
 use saves::Saves;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,6 +89,8 @@ pub struct RunOptions {
     pub steered: Vec<SteeringRecord>,
     /// Checkpoint from which the run resumes, such as `model-20261128@3`.
     pub resumed_from: Option<String>,
+    /// Components and instances whose calls are recorded.
+    pub recorded: Vec<String>,
     /// True if the caller makes the restarts that the model asks for.
     pub makes_restarts: bool,
     /// True if the caller begins another run if this one fails.
@@ -208,6 +211,21 @@ pub fn run_over<'a>(
         Some(_) => Ok(Checkpoints::default()),
     };
     let checkpoints = checkpoints.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
+    let recordings = recordings::begin(model, &options.recorded, directory.path(), &mut plan);
+    let recordings = recordings.and_then(|recordings| match (&spread, checkpoints::is_in_use(model)) {
+        _ if recordings.is_empty() => Ok(recordings),
+        (Some(_), _) => {
+            Err(recordings::unusable("a run over several domains is not recorded yet; run it on one machine"))
+        }
+        (None, true) => Err(recordings::unusable(
+            "a run with checkpoints is not recorded yet; take the checkpoints out: --ignore checkpoints",
+        )),
+        (None, false) => Ok(recordings),
+    });
+    let recordings = recordings.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
+    for name in recordings.iter().map(|instance| &plan.instances[instance.index()].name) {
+        saves.unsavable.insert(name.clone(), format!("the calls of {name} are recorded"));
+    }
     let mut record = new_record(model, &options, began);
     record.run = directory.name();
     record.steering = steered;
@@ -249,12 +267,13 @@ pub fn run_over<'a>(
         outputs: OutputFiles::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT_BYTES), outputs),
         timeline: None,
         abroad: None,
-        brought: Brought::default(),
+        brought: ArrivedFiles::default(),
         peeks: Peeks::default(),
         taps: Vec::new(),
         steers,
         saves,
         checkpoints,
+        recordings,
         strangers: Strangers::default(),
     };
     runtime.note_begun();
@@ -271,7 +290,7 @@ pub fn run_over<'a>(
         Err(Unready::Interrupted) => return Ok(runtime.end(&RunOutcome::Interrupted, &[], Vec::new())),
         Err(Unready::Stopped) => return Ok(runtime.end(&RunOutcome::Stopped, &[], Vec::new())),
     };
-    let abroad = runtime.abroad.as_ref().map(Abroad::part);
+    let abroad = runtime.abroad.as_ref().map(RemoteDomains::part);
     if let Err(why) = runtime.stage_here(&plan) {
         return Ok(runtime.end_early(why.into(), abroad, heard));
     }
@@ -279,7 +298,7 @@ pub fn run_over<'a>(
         let why = runtime.could_not_begin(why);
         runtime.refuse(&why);
         if let (Some(part), Some(heard)) = (abroad, heard) {
-            part.part_from(runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default(), heard);
+            part.part_from(runtime.abroad.as_ref().map(RemoteDomains::in_reach).unwrap_or_default(), heard);
         }
         return Err(why);
     }
@@ -291,7 +310,7 @@ pub fn run_over<'a>(
     if let Some(view) = &mut runtime.view {
         view.clear();
     }
-    let in_reach = runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();
+    let in_reach = runtime.abroad.as_ref().map(RemoteDomains::in_reach).unwrap_or_default();
     let result = match result {
         Ok(DomainResult { outcome, instances, channels }) => Ok(runtime.end(&outcome, &instances, channels)),
         Err(why) => Err(runtime.could_not_begin(why)),
@@ -482,14 +501,16 @@ struct Runtime<'a> {
     /// The timeline. `None` if the model switches it off, or if it cannot be written.
     timeline: Option<TimelineRecorder>,
     /// The other domains, if there are any.
-    abroad: Option<Abroad<'a>>,
-    brought: Brought,
+    abroad: Option<RemoteDomains<'a>>,
+    brought: ArrivedFiles,
     peeks: Peeks,
     /// Messages about taps in other domains, which the agent's driver has not fetched yet.
     taps: Vec<RemoteTapEvent>,
     steers: Steers,
     saves: Saves,
     checkpoints: Checkpoints,
+    /// Instances whose calls are recorded.
+    recordings: BTreeSet<InstanceId>,
     /// The refused connections, which come from no domain of the run.
     strangers: Strangers,
 }

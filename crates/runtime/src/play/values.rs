@@ -11,7 +11,7 @@ use ligament_model::{FieldReader, Fields};
 use ligament_wire::{Array, ArrayMeta, ArrayOrder, DType, Value};
 use std::fmt::Write;
 
-const WORDS: [&str; 5] = ["array", "complex", "bytes", "uint", "map"];
+const TYPE_KEYS: [&str; 5] = ["array", "complex", "bytes", "uint", "map"];
 
 /// Reads the value of a node. If the node has no valid value, reports the problem and returns `None`.
 pub(super) fn read_value(reader: &mut FieldReader, node: &YamlNode) -> Option<Value> {
@@ -353,7 +353,7 @@ fn write_value(value: &Value, out: &mut String) {
             out.push(']');
         }
         Value::Map(entries) => {
-            let like_a_word = matches!(entries.as_slice(), [(key, _)] if WORDS.contains(&key.as_str()));
+            let like_a_word = matches!(entries.as_slice(), [(key, _)] if TYPE_KEYS.contains(&key.as_str()));
             out.push_str(if like_a_word { "{map: {" } else { "{" });
             for (at, (key, item)) in entries.iter().enumerate() {
                 out.push_str(if at == 0 { "" } else { ", " });

@@ -146,6 +146,11 @@ impl ArrivedMessage {
                 let body = &body[..self.header.body_len() as usize];
                 whole(parts, body, Bytes::copy_from_slice, to)
             }
+            // A message without a value has no body.
+            BodyPlace::Restored if self.bytes.is_empty() => {
+                *to = Value::None;
+                Ok(())
+            }
             BodyPlace::Whole | BodyPlace::Restored => {
                 let bytes = std::mem::take(&mut self.bytes);
                 whole(parts, &bytes, |parts| bytes.slice_ref(parts), to)

@@ -2,7 +2,7 @@
 //! the ring to it. An `InPeer` is a peer that the endpoint reads from: its outbox, its slabs as needed, and
 //! the inbox for it.
 
-use super::views::{BlockReturn, Lent};
+use super::views::{BlockReturn, LentSlabs};
 use crate::area::{Front, Inbox};
 use crate::board::Board;
 use crate::memory::{Mapping, ShmError, PAGE_BYTES};
@@ -106,7 +106,7 @@ pub(crate) struct InPeer {
 /// The reading end of a peer's ring.
 pub(crate) struct InRing {
     pub reader: RingReader,
-    pub lent: Lent,
+    pub lent: LentSlabs,
     outbox: OwnedFd,
     /// Mapping of the present segment, to which the reader points.
     segment: Mapping,
@@ -139,7 +139,7 @@ impl InPeer {
     ) -> Result<(), ShmError> {
         let (segment, first) = map_segment(&outbox, offset, entries)?;
         self.far = board.doorbell(self.endpoint).is_some_and(|bell| bell.is_far());
-        let lent = Lent::new(BlockReturn::new(Inbox::new(inbox)?, board, self.endpoint));
+        let lent = LentSlabs::new(BlockReturn::new(Inbox::new(inbox)?, board, self.endpoint));
         let taken = NonNull::from(lent.link().inbox().taken());
         // SAFETY: `segment` and `lent` live in the same struct as the reader and are replaced with it.
         let reader = unsafe { RingReader::new(first, entries as usize, taken) };

@@ -86,7 +86,7 @@ impl Lease {
 /// # Safety
 /// `keeper` belongs to a lease that is out; the function is called once for it.
 unsafe fn end_lease(keeper: NonNull<Keeper>) {
-    // SAFETY: `repr(C)` puts the keeper first, so its address is that of the lease. `Lent` frees the lease
+    // SAFETY: `repr(C)` puts the keeper first, so its address is that of the lease. `LentSlabs` frees the lease
     // and the link only after the view has ended.
     let lease = unsafe { keeper.cast::<Lease>().as_ref() };
     if lease.len > MAX_BATCHED_VIEW_BYTES {
@@ -104,7 +104,7 @@ unsafe fn end_lease(keeper: NonNull<Keeper>) {
 
 /// The mappings of a peer's slabs, and the leases of the views that exist. Only the endpoint's thread uses
 /// this struct.
-pub(crate) struct Lent {
+pub(crate) struct LentSlabs {
     /// The link to the peer. It is freed with this struct, unless views outlive it.
     link: NonNull<BlockReturn>,
     out: Vec<NonNull<Lease>>,
@@ -122,15 +122,15 @@ pub(crate) struct Lent {
 
 // SAFETY: `last` points into one of the mappings. Neither the mappings nor the link and the leases are bound
 // to a thread.
-unsafe impl Send for Lent {}
+unsafe impl Send for LentSlabs {}
 
 /// A value of `last` that matches no slab: slab 0 with length 0.
 const NO_SLAB: (u32, *const u8, u64) = (0, std::ptr::null(), 0);
 
-impl Lent {
+impl LentSlabs {
     /// Makes a struct without mappings and leases.
-    pub fn new(link: BlockReturn) -> Lent {
-        Lent {
+    pub fn new(link: BlockReturn) -> LentSlabs {
+        LentSlabs {
             link: NonNull::from(Box::leak(Box::new(link))),
             out: Vec::new(),
             read: Vec::with_capacity(MAX_BATCHED_RELEASES),
@@ -333,7 +333,7 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentSlabs {
     fn drop(&mut self) {
         self.take_back(usize::MAX);
         for lease in self.free.drain(..) {

@@ -3,7 +3,7 @@
 
 use super::script::{DomainFault, Script};
 use super::verdict;
-use super::world::{Cargo, Follows, Life, World};
+use super::world::{CarrierItem, Follows, Life, World};
 use super::ScheduleResult;
 use crate::manager::PlanNames;
 use crate::random::Random;
@@ -43,7 +43,7 @@ enum Event {
     Carries(u32),
     Arrives {
         domain: u32,
-        cargo: Cargo,
+        cargo: CarrierItem,
     },
     /// The next message from a domain to the head, or from the head to a domain, arrives.
     Up(u32),
@@ -399,7 +399,7 @@ impl<'s> Stage<'s> {
         self.act(domain, actions);
     }
 
-    fn arrives(&mut self, domain: u32, cargo: Cargo) {
+    fn arrives(&mut self, domain: u32, cargo: CarrierItem) {
         if !self.sites[domain as usize].alive {
             return;
         }

@@ -52,7 +52,7 @@ pub struct ChannelTraffic {
 
 /// A message or report between two carriers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cargo {
+pub enum CarrierItem {
     Messages {
         channel: u32,
         count: u64,
@@ -208,7 +208,7 @@ impl<'s> World<'s> {
     }
 
     /// A carrier takes all messages that wait for it. Returns the domains to which they go.
-    pub fn carries(&mut self, domain: u32) -> Vec<(u32, Cargo)> {
+    pub fn carries(&mut self, domain: u32) -> Vec<(u32, CarrierItem)> {
         let mut out = Vec::new();
         for channel in (0..self.ways.len() as u32).filter(|&channel| self.script.is_far(channel)) {
             let ends = &self.script.plan.channels[channel as usize];
@@ -219,36 +219,39 @@ impl<'s> World<'s> {
             if count > 0 {
                 carrier.0.sent += count;
                 carrier.1 += 1;
-                out.push((to, Cargo::Messages { channel, count }));
+                out.push((to, CarrierItem::Messages { channel, count }));
             }
             let count = way.received - way.told;
             if to == domain && count > 0 {
                 way.told += count;
                 carrier.0.told += count;
                 carrier.1 += 1;
-                out.push((from, Cargo::Credit { channel, count }));
+                out.push((from, CarrierItem::Credit { channel, count }));
             }
         }
         out
     }
 
     /// A message arrives at a carrier. Returns the instances that may see it, and the report of its arrival.
-    pub fn arrives(&mut self, domain: u32, cargo: Cargo) -> (Option<u32>, Option<(u32, Cargo)>) {
+    pub fn arrives(&mut self, domain: u32, cargo: CarrierItem) -> (Option<u32>, Option<(u32, CarrierItem)>) {
         let ends = |channel: u32| &self.script.plan.channels[channel as usize];
         match cargo {
-            Cargo::Messages { channel, count } => {
+            CarrierItem::Messages { channel, count } => {
                 self.carriers[domain as usize].0.came += count;
                 self.ways[channel as usize].inbox += count;
                 let from = self.script.placement[ends(channel).from.rank.index()];
-                (Some(ends(channel).to.rank.number()), Some((from, Cargo::Word { domain: from, count: 1 })))
+                (
+                    Some(ends(channel).to.rank.number()),
+                    Some((from, CarrierItem::Word { domain: from, count: 1 })),
+                )
             }
-            Cargo::Credit { channel, count } => {
+            CarrierItem::Credit { channel, count } => {
                 self.carriers[domain as usize].0.credited += count;
                 self.ways[channel as usize].known += count;
                 let to = self.script.placement[ends(channel).to.rank.index()];
-                (Some(ends(channel).from.rank.number()), Some((to, Cargo::Word { domain: to, count: 1 })))
+                (Some(ends(channel).from.rank.number()), Some((to, CarrierItem::Word { domain: to, count: 1 })))
             }
-            Cargo::Word { domain, count } => {
+            CarrierItem::Word { domain, count } => {
                 self.carriers[domain as usize].1 -= count;
                 (None, None)
             }

@@ -22,7 +22,8 @@ impl Relay {
         self.trunks.values().filter_map(Trunk::deadline).min()
     }
 
-    /// Joins a connection with another relay, by a circuit of the trunk to that relay.
+    /// Leads a connection on to another relay: opens a circuit in the trunk to that relay, and joins the two.
+    /// Begins the trunk if there is none.
     pub(super) fn lead_on(&mut self, token: u64, name: [u8; 16]) -> Result<(), Fault> {
         let Some((keys, way)) = self.onward.get(&name) else {
             return Err(fault!(NOT_LET_IN, "it wants to go on to a relay that this one does not lead to"));

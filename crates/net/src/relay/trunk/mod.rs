@@ -7,7 +7,7 @@ mod circuits;
 pub(crate) mod fuzzing;
 mod hold;
 
-use crate::connection::{Connection, Got};
+use crate::connection::{Connection, ReadOutcome};
 use crate::keys::random;
 use crate::net::ALL as EDGES;
 use crate::{now, socket, Compression, Event, Nanos, Net, NetOptions, Route, RunKeys};
@@ -335,12 +335,12 @@ impl Trunk {
                 return Ok(());
             }
             match half.connection.receive(&mut [IoSliceMut::new(&mut self.buffer[..room])])? {
-                Got::Bytes(bytes) => {
+                ReadOutcome::Bytes(bytes) => {
                     let (message, bulk) = end.circuits.send(circuit, &self.buffer[..bytes]);
                     self.say(far, circuit, message, bulk);
                 }
-                Got::Nothing => return Ok(()),
-                Got::End => {
+                ReadOutcome::Nothing => return Ok(()),
+                ReadOutcome::End => {
                     half.ended = true;
                     if !half.gone || end.circuits.has_ended(circuit) {
                         let message = end.circuits.end(circuit);

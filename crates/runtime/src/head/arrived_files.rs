@@ -17,7 +17,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Files that have arrived, by domain.
 #[derive(Default)]
-pub(super) struct Brought {
+pub(super) struct ArrivedFiles {
     domains: HashMap<DomainId, FromDomain>,
     /// Number of files that could not be written. The next field has the error of the first of these files.
     missing: usize,
@@ -32,7 +32,7 @@ struct FromDomain {
     said: Option<Instant>,
 }
 
-impl Brought {
+impl ArrivedFiles {
     /// Returns the failure of a run whose instances are done, if some of their files could not be copied.
     pub fn failure(&self) -> Option<RunOutcome> {
         let what = match (self.missing, self.first.clone()?) {

@@ -1,7 +1,7 @@
 //! The agents of a run over several sites. Each site has one job, and all agents begin when the last job runs.
 //! `job_wait` decides on the next action from the states of the jobs, and `keeper` carries it out.
 
-use super::job_wait::{JobAction, JobWait, Patience};
+use super::job_wait::{JobAction, JobWait, JobWaitLimits};
 use super::keeper::{self, JobEvent, JobKeeper, JobOrder};
 use super::{part_job, SiteShare};
 use ligament_catalogue::Fault;
@@ -19,9 +19,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The jobs of a run, one for each of its sites.
-pub(super) struct Across<'p> {
+pub(super) struct RunJobs<'p> {
     parts: &'p [SiteShare],
-    patience: Patience,
+    patience: JobWaitLimits,
     /// Maximum time for which the run's head may be silent before the domains end.
     silence: Duration,
     /// Stream to the process that has started this head. One byte on it reports that all jobs are submitted.
@@ -43,15 +43,15 @@ struct KeeperHandle {
     thread: JoinHandle<()>,
 }
 
-impl<'p> Across<'p> {
+impl<'p> RunJobs<'p> {
     pub fn new(
         parts: &'p [SiteShare],
-        patience: Patience,
+        patience: JobWaitLimits,
         silence: Duration,
         started: Option<Arc<UnixStream>>,
-    ) -> Across<'p> {
+    ) -> RunJobs<'p> {
         let names = parts.iter().map(|part| part.site.name.clone());
-        Across {
+        RunJobs {
             parts,
             patience,
             silence,
@@ -132,7 +132,7 @@ impl<'p> Across<'p> {
                 (0..self.parts.len()).for_each(|job| self.order(job, JobOrder::Begin));
             }
             Some(JobAction::Again { job, time }) => {
-                let Patience { wait, again } = self.patience;
+                let JobWaitLimits { wait, again } = self.patience;
                 let (record, s) = (&self.records[job], wait.as_secs_f64());
                 self.news.push(format!(
                     "the job {} at {} has waited {s} s for the others: it gives its nodes back, and queues \
@@ -146,7 +146,7 @@ impl<'p> Across<'p> {
     }
 }
 
-impl Agents for Across<'_> {
+impl Agents for RunJobs<'_> {
     fn start(&mut self, invitation: &Path, _: &[ExpectedDomain]) -> Result<(), Fault> {
         let directory = invitation.parent().unwrap_or(Path::new("."));
         let run = RunDirectory::open(directory);
@@ -203,7 +203,7 @@ impl Agents for Across<'_> {
     }
 }
 
-impl Drop for Across<'_> {
+impl Drop for RunJobs<'_> {
     /// Ends all jobs, so that no job outlasts the run.
     fn drop(&mut self) {
         for job in 0..self.running.len() {

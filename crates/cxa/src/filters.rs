@@ -1,0 +1,110 @@
+//! Filters of MUSCLE 2 and the filters of Ligament that do the same.
+
+use crate::value::shown_float;
+
+/// Package of MUSCLE 2's own filters in Java.
+const PACKAGE: &str = "muscle.core.conduit.filter.";
+
+/// Classes of MUSCLE 2's own filters, and their short names.
+const CLASSES: &[(&str, &str)] = &[
+    ("NullFilter", "null"),
+    ("PipeFilter", "pipe"),
+    ("ConsoleWriterFilter", "console"),
+    ("LinearInterpolationFilterDouble", "linearinterpolation"),
+    ("SerializeFilter", "serialize"),
+    ("DeserializeFilter", "deserialize"),
+    ("CompressFilter", "compress"),
+    ("DecompressFilter", "decompress"),
+    ("ThreadedFilter", "thread"),
+    ("MultiplyFilterDouble", "multiply"),
+    ("DropFilter", "drop"),
+    ("TimeOffsetFilter", "timeoffset"),
+    ("TimeFactorFilter", "timefactor"),
+    ("BlockAfterTimeFilter", "blockafter"),
+    ("LinearTimeInterpolationFilterDouble", "lineartimeinterpolation"),
+    ("ChunkFilter", "chunk"),
+    ("DechunkFilter", "dechunk"),
+];
+
+/// The counterpart of a filter.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Counterpart {
+    /// A filter as a model file has it.
+    Filter(String),
+    /// Nothing is needed.
+    None,
+    /// A filter, and a difference of it.
+    Differs(String, &'static str),
+    /// No filter does this, for this reason.
+    Unknown(String),
+}
+
+/// Returns the counterpart of a filter, which is written as `name` or `name_number`.
+pub(crate) fn counterpart(filter: &str) -> Counterpart {
+    let (name, argument) = filter.split_once('_').map_or((filter, None), |(name, rest)| (name, Some(rest)));
+    let class = name.strip_prefix(PACKAGE).unwrap_or(name);
+    let name = CLASSES.iter().find(|(known, _)| *known == class).map_or(name, |(_, short)| *short);
+    let number = argument.and_then(|argument| argument.trim().parse::<f64>().ok()).filter(|n| n.is_finite());
+    let count = number.filter(|number| *number >= 1.0 && number.fract() == 0.0 && *number < 1e9);
+    let whole = |count: Option<f64>, ours: &str| match count {
+        Some(count) => Counterpart::Filter(format!("{ours}: {count}")),
+        None => Counterpart::Unknown(format!("the filter \"{filter}\" needs a whole number above 0 behind _")),
+    };
+    let any = |ours: &str| match number {
+        Some(number) => Counterpart::Filter(format!("{ours}: {}", shown_float(number))),
+        None => Counterpart::Unknown(format!("the filter \"{filter}\" needs a number behind _")),
+    };
+    match name {
+        "null" => Counterpart::Filter("discard".to_owned()),
+        "pipe" | "thread" | "serialize" | "deserialize" => Counterpart::None,
+        "console" => Counterpart::Filter("console".to_owned()),
+        "linearinterpolation" => Counterpart::Filter("interpolate_space: 2".to_owned()),
+        "compress" => Counterpart::Filter("compress".to_owned()),
+        "decompress" => Counterpart::Filter("decompress".to_owned()),
+        "multiply" => any("multiply"),
+        "drop" => whole(count, "every"),
+        "timeoffset" => any("time_offset"),
+        "timefactor" if number.is_none_or(|number| number > 0.0) => any("time_factor"),
+        "timefactor" => Counterpart::Unknown(format!("the filter \"{filter}\" needs a number above 0")),
+        "blockafter" => any("block_after"),
+        "lineartimeinterpolation" if count == Some(2.0) => Counterpart::Differs(
+            "interpolate_time: 2".to_owned(),
+            "the time of a message between two others lies between theirs; MUSCLE 2 halves the later one",
+        ),
+        "lineartimeinterpolation" => Counterpart::Unknown(format!(
+            "the filter \"{filter}\" has another factor than 2, as MUSCLE 2 needs it"
+        )),
+        "chunk" => whole(count, "chunk"),
+        "dechunk" => Counterpart::Filter("dechunk".to_owned()),
+        _ => Counterpart::Unknown(format!("the filter \"{filter}\" is a class of its own")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_become_those_that_do_the_same() {
+        let filter = |text: &str| Counterpart::Filter(text.to_owned());
+        for (theirs, ours) in [
+            ("multiply_0.5", filter("multiply: 0.5")),
+            ("muscle.core.conduit.filter.MultiplyFilterDouble_2", filter("multiply: 2.0")),
+            ("drop_3", filter("every: 3")),
+            ("blockafter_10", filter("block_after: 10.0")),
+            ("timeoffset_-5", filter("time_offset: -5.0")),
+            ("timefactor_60", filter("time_factor: 60.0")),
+            ("linearinterpolation", filter("interpolate_space: 2")),
+            ("chunk_4", filter("chunk: 4")),
+            ("null", filter("discard")),
+            ("serialize", Counterpart::None),
+        ] {
+            assert_eq!(counterpart(theirs), ours, "{theirs}");
+        }
+        for theirs in
+            ["multiply", "multiply_x", "multiply_inf", "drop_0", "drop_1.5", "timefactor_-1", "my.Filter_2", ""]
+        {
+            assert!(matches!(counterpart(theirs), Counterpart::Unknown(_)), "{theirs}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Each form of a cxa file becomes its counterpart, and what has none is named with its line.
+
+use ligament_cxa::{convert, CxaHost};
+use ligament_model::read;
+use std::path::Path;
+
+fn variable(name: &str) -> Option<String> {
+    (name == "HOST").then(|| "here".to_owned())
+}
+
+fn host() -> CxaHost<'static> {
+    CxaHost { environment: &variable, folder: "/models" }
+}
+
+fn model(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cxa/models");
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// Converts a file, reads the model file that comes of it, and returns its text and the warnings.
+fn converted(text: &str) -> (String, Vec<String>) {
+    let made = convert(text, "m.cxa.rb", &host()).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
+    let read = read(&made.text, "m.ymmsl").into_result();
+    read.unwrap_or_else(|problems| panic!("{}: {problems:?}", made.text));
+    (made.text, made.warnings.iter().map(ToString::to_string).collect())
+}
+
+/// Converts statements that give the setting `x` a value, and returns what the model file has for it.
+fn setting(statements: &str) -> String {
+    let text = format!("a = NativeInstance.new('a', './a')\n{statements}\n");
+    let (text, _) = converted(&text);
+    let line = text.lines().find_map(|line| line.strip_prefix("  x: "));
+    line.unwrap_or("none").to_owned()
+}
+
+fn errors(text: &str) -> Vec<String> {
+    let problems = convert(text, "m.cxa.rb", &host()).unwrap_err();
+    assert!(problems.iter().all(|problem| problem.code.name() == "bad-cxa" && problem.is_error()));
+    problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_canal_becomes_a_model() {
+    let (text, warnings) = converted(&model("canal.cxa.rb"));
+    assert_eq!(text, model("canal.ymmsl").replace("  canal:", "  m:").replace("  canal.", "  m."));
+    assert_eq!(warnings, [] as [&str; 0]);
+}
+
+#[test]
+fn the_old_forms_are_read() {
+    let (text, warnings) = converted(&model("old.cxa.rb"));
+    for expected in [
+        "      w.data: r.data\n      w.more: r.more\n      r.back: w.answer\n",
+        "    w.data -> r.data:\n    - multiply: 0.5\n",
+        "executable: \"./w\"\n",
+        "  max_timesteps: 4\n  default_dt: 1\n",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(!text.contains("command"), "{text}");
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].starts_with("m.cxa.rb:4:") && warnings[0].contains("\"/opt/lib\""), "{warnings:?}");
+    assert!(warnings[1].starts_with("m.cxa.rb:18:") && warnings[1].contains("\"my.own.Filter_3\" is a class"));
+}
+
+#[test]
+fn each_kind_of_instance_starts_as_muscle_2_starts_it() {
+    let (text, warnings) = converted(&model("languages.cxa.rb"));
+    for expected in [
+        "executable: \"java\"\n    args: [\"examples.Sender\"]",
+        "executable: \"/opt/matlab\"\n    args: [\"-nojvm\", \"-nosplash\", \"-nodisplay\", \"-r\", \
+         \"run('${MUSCLE_HOME}/share/examples/receiver.m'); exit\"]",
+        "executable: \"python2\"\n    args: [\"${MUSCLE_HOME}/share/examples/kernel.py\", \"-v\", \"1\"]",
+        "executable: \"./loose\"\n    execution_model: openmpi",
+        "  m.loose: {mpi_processes: 1}",
+        "mpirun:\n    loose: \"/opt/mpich/bin/mpiexec\"",
+        "executable: \"valgrind\"\n    args: [\"./code\"]",
+        "  debugged.level: 2",
+        "python.out: python.in",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let said = warnings.join("\n");
+    for expected in
+        ["\"java\": classes of Java", "MATLAB", "MUSCLE 2's module", "--map-by core", "how many processes"]
+    {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+}
+
+#[test]
+fn expressions_are_computed_as_ruby_does() {
+    for (statements, expected) in [
+        ("$env['x'] = 7 / 2", "3"),
+        ("$env['x'] = -7 / 2", "-4"),
+        ("$env['x'] = 7 % 3 + 2 ** 3 * 2 - 1", "16"),
+        ("$env['x'] = 7 / 2.0", "3.5"),
+        ("$env['x'] = 1e-14", "1.0e-14"),
+        ("$env['x'] = 1_000", "1000"),
+        ("$env['x'] = 'a' + \"b#{1 + 1}\" 'c'", "\"ab2c\""),
+        ("$env['x'] = \"a\\tb\"", "\"a\\tb\""),
+        ("$env['x'] = 'a\\n'", "\"a\\\\n\""),
+        ("y = 1 if false\n$env['x'] = defined?(y) ? 1 : 2", "1"),
+        ("$env['x'] = defined?(zz) ? 1 : 2", "2"),
+        ("y = 1 if false\n$env['x'] = y.nil?", "true"),
+        ("$env['x'] = true && !false", "true"),
+        ("$env['x'] = (1..3).include?(2) and nil", "true"),
+        ("y = nil\ny ||= 4\ny += 1\n$env['x'] = y", "5"),
+        ("y, z = 1, 2\n$env['x'] = y - z", "-1"),
+        ("$env['x'] = '%03d-%.2f-%s' % [7, 1.5, 'a']", "\"007-1.50-a\""),
+        ("$env['x'] = { 'a' => 3, b: 4 }[:b]", "4"),
+        ("$env['x'] = %w(a b c).join('+')", "\"a+b+c\""),
+        ("$env['x'] = [1, 2].map { |i| i * 2.5 }", "[2.5, 5.0]"),
+        ("$env['x'] = 0\n3.times { |i| $env['x'] += i }", "3"),
+        ("$env['x'] = 0\n1.step(9, 4) do |i| $env['x'] += i end", "15"),
+        ("y = 5\nwhile y > 2 do y -= 1 end\n$env['x'] = y", "2"),
+        ("y = 0\nuntil y == 4\n  y += 1\n  next if y == 2\n  break if y == 3\nend\n$env['x'] = y", "3"),
+        ("y = 0\nloop do\n y += 1\n break if y > 5\nend\n$env['x'] = y", "6"),
+        ("if false then $env['x'] = 1 elsif true then $env['x'] = 2 else $env['x'] = 3 end", "2"),
+        ("$env['x'] = 1\n$env['x'] = nil", "none"),
+        ("$env['x'] = 1; $env.delete('x')", "none"),
+        ("$env['x'] = ENV['HOST']", "\"here\""),
+        ("$env['x'] = ENV.has_key?('NOWHERE')", "false"),
+        ("$env['x'] = ENV.fetch('NOWHERE', 3)", "3"),
+        ("$env['x'] = File.dirname(__FILE__)", "\"/models\""),
+        ("$env['x'] = File.join('a', 'b') # why", "\"a/b\""),
+        ("$env['x'] = 'a'.upcase.to_sym", "\"A\""),
+        ("$env['x'] = [3,\n 4][\n1]", "4"),
+        ("$env['x'] = 1 +\n 2", "3"),
+        ("$env['x'] = [1, 2]\n  .length", "2"),
+        ("$env['x'] = a.name", "\"a\""),
+        ("a['y'] = 3\n$env['x'] = a['y']", "3"),
+        ("$env['x'] = case 3 when 1..2 then 1 when 3 then 5 end", "5"),
+        ("$env['x'] = 3.7.to_i + '12cm'.to_i + '1.5e1 m'.to_f", "30.0"),
+    ] {
+        assert_eq!(setting(statements), expected, "{statements}");
+    }
+}
+
+#[test]
+fn what_is_not_read_is_named_with_its_line() {
+    for (text, line, expected) in [
+        ("\ndef f(x)\n  y = {\nend\n", 2, "methods are not read"),
+        ("a = `hostname`", 1, "command of the shell"),
+        ("x = NativeInstance.new('a')", 1, "the command of an instance is nil"),
+        ("\nfoo.bar", 2, "\"foo\" has no value here"),
+        ("a = NativeInstance.new('a', './a', argz: 1)", 1, "did you mean \"args\"?"),
+        ("a = NativeInstance.new('a', './a')\na = NativeInstance.new('a', './b')", 2, "already, in line 1"),
+        (
+            "a = NativeInstance.new('a', './a')\na.couple(a, 'x')\na.couple(a, 'x' => 'y')",
+            3,
+            "from a.x already",
+        ),
+        ("a = NativeInstance.new('a', './a')\na.couple('b', 'x')", 2, "coupled with a text"),
+        ("tie 'a', 'b'", 1, "outside of attach"),
+        ("Cxa.LAST.cs.attach('a' => 'b') { tie 'x' }", 1, "no instance \"a\""),
+        ("abort 'no licence' if 1 < 2", 1, "ends itself by \"abort\": no licence"),
+        ("x = ENV['NOWHERE'] + '/a'", 1, "joins nil and a text"),
+        ("x = 'a' + 1", 1, "#{…}"),
+        ("x = 1 / 0", 1, "divided by 0"),
+        ("x = Proc.new { 1 }", 1, "\"Proc\" is not known"),
+        ("x = File.exist?('a')", 1, "depends on the files"),
+        ("x = [1, 2", 1, "the file ends here"),
+        ("if true\n x = 1\n", 3, "\"end\" is expected"),
+        ("x = 'abc", 1, "has no end"),
+        ("x = y = ", 1, "a value is expected"),
+        ("x = 9999999999999999999", 1, "beyond the range"),
+        ("a = NativeInstance.new('1a', './a')", 1, "begins with a digit"),
+        (
+            "d = Instance.new('d', 'muscle.core.kernel.DuplicationMapper')\nd.couple(d, 'x')\n\
+          a = NativeInstance.new('a', './a')\nd.couple(a, 'y')",
+            4,
+            "leads to \"d\"",
+        ),
+        ("x = 1", 1, "makes no instance"),
+        ("", 1, "makes no instance"),
+    ] {
+        let found = errors(text);
+        assert!(
+            found.iter().any(|one| one.starts_with(&format!("m.cxa.rb:{line}:")) && one.contains(expected)),
+            "{text}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_and_what_follows_from_them_is_not() {
+    let found = errors("x = foo\ny = x + 1\nif y\n z = bar\nend\n$env['a'] = y\nw = baz\n");
+    assert_eq!(found.len(), 2, "{found:?}");
+    let found = errors("a = (\nb = ]\nc = 1 +* 2\n");
+    assert!(found.len() >= 2, "{found:?}");
+}
+
+#[test]
+fn settings_that_a_model_cannot_have_are_left_out_with_a_warning() {
+    let text =
+        "a = NativeInstance.new('a', './a')\n$env['a b'] = 1\n$env['m'] = { 'x' => 1 }\n$env['n'] = 0.0 / 0\n\
+                $env['a:dt'] = 2\n";
+    let (text, warnings) = converted(text);
+    assert!(text.ends_with("settings:\n  a.dt: 2\n"), "{text}");
+    let lines: Vec<&str> = warnings.iter().map(|one| &one[..11]).collect();
+    assert_eq!(lines, ["m.cxa.rb:2:", "m.cxa.rb:3:", "m.cxa.rb:4:"]);
+    let text = "a = NativeInstance.new('a', './a')\na['x-y'] = 1\na['x_y'] = 2\n$env['true'] = 3\n";
+    let (text, warnings) = converted(text);
+    assert!(text.ends_with("settings:\n  a.x_y: 2\n") && warnings.len() == 2, "{text}: {warnings:?}");
+    assert!(errors("a = NativeInstance.new('Null', './a')")[0].contains("a word of YAML"));
+}
