@@ -8,10 +8,7 @@ use std::path::Path;
 /// Commands of each group, in the order in which a user meets them. clap adds `help`.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Models", &["new", "check", "graph", "scales", "tasks", "predict", "convert", "play", "study"]),
-    (
-        "Runs",
-        &["run", "submit", "attach", "stop", "cancel", "steer", "checkpoint", "join", "replay", "runs"],
-    ),
+    ("Runs", &["run", "submit", "attach", "stop", "cancel", "steer", "checkpoint", "join", "replay", "runs"]),
     ("Looking on", &["status", "view", "tap", "logs", "peek", "timeline", "profile"]),
     ("Sites and files", &["site", "agent", "relay", "cp", "sync"]),
     ("Help", &["explain", "config", "completions", "version", "help"]),

@@ -200,7 +200,7 @@ pub fn run_over<'a>(
     let steers = Steers::begin(model, &options.steered, &mut plan);
     let (steers, steered) = steers.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     let mut saves = Saves::of(model);
-    let is_planned = !model.checkpoints.is_empty() || !model.resume.is_empty();
+    let is_planned = checkpoints::is_in_use(model);
     let checkpoints = match spread {
         None => checkpoints::begin(model, directory.path(), &mut plan, &mut saves),
         Some(_) if is_planned => Err(fault!(
@@ -223,8 +223,9 @@ pub fn run_over<'a>(
         (None, false) => Ok(recordings),
     });
     let recordings = recordings.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
-    for name in recordings.iter().map(|instance| &plan.instances[instance.index()].name) {
-        saves.unsavable.insert(name.clone(), format!("the calls of {name} are recorded"));
+    for instance in recordings.iter().map(|instance| &mut plan.instances[instance.index()]) {
+        instance.checkpoints = None;
+        saves.unsavable.insert(instance.name.clone(), format!("the calls of {} are recorded", instance.name));
     }
     let mut record = new_record(model, &options, began);
     record.run = directory.name();
