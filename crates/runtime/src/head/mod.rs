@@ -223,7 +223,8 @@ pub fn run_over<'a>(
         (None, false) => Ok(recordings),
     });
     let recordings = recordings.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
-    for instance in recordings.iter().map(|instance| &mut plan.instances[instance.index()]) {
+    for recorded in &recordings {
+        let instance = &mut plan.instances[recorded.index()];
         instance.checkpoints = None;
         saves.unsavable.insert(instance.name.clone(), format!("the calls of {} are recorded", instance.name));
     }
