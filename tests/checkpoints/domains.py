@@ -31,8 +31,9 @@ class Domains:
         text = self.place / f"text{len(self.texts)}"
         self.texts.append(text)
         with text.open("w") as file:
-            return subprocess.Popen(command, cwd=self.place, env=self.env, stdin=subprocess.DEVNULL, stdout=file,
-                                    stderr=subprocess.STDOUT, start_new_session=True)
+            return subprocess.Popen(
+                command, cwd=self.place, env=self.env, stdin=subprocess.DEVNULL, stdout=file,
+                stderr=subprocess.STDOUT, start_new_session=True)
 
     def join_all(self):
         """Starts an agent for the run, and one for each restart."""

@@ -154,8 +154,8 @@ impl Head {
         self.members.get_mut(domain.index().checked_sub(1)?)
     }
 
-    /// Sets the number of inputs, and of files to resume from, that each domain has to wait for. The host calls this function before
-    /// anything starts.
+    /// Sets the number of inputs, and of files to resume from, that each domain has to wait for. The host calls
+    /// this function before anything starts.
     pub fn stages(&mut self, inputs: usize) {
         self.extent.inputs = inputs;
     }

@@ -77,7 +77,8 @@ impl Runtime<'_> {
             Err(why) => {
                 let (from, at) = (self.name_of_domain(domain), self.at(moment));
                 let text = format!(
-                    "the checkpoint {at} was given up: the file of {name} could not be brought from {from}: {why}"
+                    "the checkpoint {at} was given up: the file of {name} could not be brought from {from}: \
+                     {why}"
                 );
                 self.log.add(Level::Warning, "run", &text);
                 self.void_checkpoint(moment);

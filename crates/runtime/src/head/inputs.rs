@@ -1,6 +1,6 @@
 //! The inputs of a run, before any instance starts. The run directory gets a copy of each input, and each
-//! process gets copies of its inputs. The head sends the inputs to agents that do not see the run directory, and
-//! the files from which their instances resume.
+//! process gets copies of its inputs. The head sends the inputs to agents that do not see the run directory,
+//! and the files from which their instances resume.
 
 use super::assembly::Unready;
 use super::domains::{DomainPaths, RemoteDomains};

@@ -3,8 +3,9 @@
 //! host of the head's own agent. `viewers` and `picture` show the state of the run while it goes on, and
 //! `steer` changes settings, and `saves` has the checkpoints that somebody asks for. `assembly` begins a run
 //! over several domains, `domains` continues it, `arrived_files` brings files of instances in other domains
-//! back, and `arrived_checkpoints` their states. `peeks` answers requests for files, and `why` explains a failure. The Python package uses this module
-//! too, with a `Starter` that makes the processes of components that are functions.
+//! back, and `arrived_checkpoints` their states. `peeks` answers requests for files, and `why` explains a
+//! failure. The Python package uses this module too, with a `Starter` that makes the processes of components
+//! that are functions.
 
 mod agent;
 mod arrived_checkpoints;
