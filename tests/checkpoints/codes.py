@@ -150,7 +150,8 @@ def teller():
             number, state = 0, 1.0
         while number < steps:
             data = state if size == 0 else state * np.cos(np.arange(size, dtype=float))
-            instance.send("out", Message(0.1 * number, 0.1 * (number + 1) if number + 1 < steps else None, data))
+            following = 0.1 * (number + 1) if number + 1 < steps else None
+            instance.send("out", Message(0.1 * number, following, data))
             number, state = number + 1, 3.7 * state * (1.0 - state) if number else 0.3
             note(f"{number} {state!r}")
             save(instance, 0.1 * number, [number, state])
@@ -159,7 +160,7 @@ def teller():
 
 
 def listener():
-    """Receives on all of its ports in turn until nothing more comes, and keeps all that has come, bit for bit."""
+    """Receives on all of its ports in turn until nothing more comes, and keeps all bits of it."""
     instance = Instance(None, CHECKPOINTS)
     ports = instance.list_ports()[Operator.S]
     while instance.reuse_instance():
@@ -307,6 +308,120 @@ def gathered():
         instance.send("out", Message(at, None, 0.01 * value + slots))
         save_final(instance, at, [at, slots, value, total])
     note(f"{total!r}", "end.txt")
+
+
+def ocean():
+    """Sends its rows of an array in each step; every fourth step, the ranks change their rows."""
+    import numpy as np
+
+    instance = Instance({Operator.O_I: ["flux"]}, CHECKPOINTS)
+    rows, columns = instance.array_shape("flux")
+    share = rows // instance.ranks
+    instance.map_block("flux", [share * instance.rank, 0], [share, columns])
+    while instance.reuse_instance():
+        steps = instance.get_setting("steps", "int")
+        if instance.resuming():
+            number, state = instance.load_snapshot().data
+        if instance.should_init():
+            number, state = 0, 1.0 + instance.rank
+        while number < steps:
+            first = share * ((instance.rank + number // 4) % instance.ranks)
+            instance.map_block("flux", [first, 0], [share, columns])
+            part = state * np.arange(first * columns, (first + share) * columns, dtype=float)
+            instance.send("flux", Message(1.0 * number, None, part.reshape(share, columns)))
+            number, state = number + 1, 1.1 * state
+            save(instance, 1.0 * number, [number, state])
+        save_final(instance, 1.0 * number, [number, state])
+    note(f"{number} {state!r}", f"end{instance.rank}.txt")
+
+
+def ice():
+    """Receives its columns of the array, and keeps their bits."""
+    instance = Instance({Operator.S: ["flux"]}, CHECKPOINTS)
+    rows, columns = instance.array_shape("flux")
+    share = columns // instance.ranks
+    instance.map_block("flux", [0, share * instance.rank], [rows, share])
+    while instance.reuse_instance():
+        steps = instance.get_setting("steps", "int")
+        if instance.resuming():
+            number, lines = instance.load_snapshot().data
+        if instance.should_init():
+            number, lines = 0, ""
+        while number < steps:
+            instance.poll("flux")
+            lines += f"{number} {bits(instance.receive('flux').data)}\n"
+            number += 1
+            note(f"{number}")
+            save(instance, 1.0 * number, [number, lines])
+        save_final(instance, 1.0 * number, [number, lines])
+    note(lines, f"end{instance.rank}.txt")
+
+
+def pulse():
+    """Sends an event and a sample in each tick, in two passes."""
+    import numpy as np
+
+    instance = Instance({Operator.F_INIT: ["start"], Operator.O_I: ["spikes", "level"]}, CHECKPOINTS)
+    instance.map_range("level", instance.rank, instance.rank + 1)
+    passes = 0
+    while instance.reuse_instance():
+        ticks = instance.get_setting("ticks", "int")
+        if instance.resuming():
+            number, passes = instance.load_snapshot().data
+        if instance.should_init():
+            instance.receive("start")
+            number, passes = 0, passes + 1
+        while number < ticks:
+            now, seen = instance.time(), 100 * passes + 10 * number + instance.rank
+            instance.insert_events("spikes", [now + 0.0002 * (1 + number % 3)], [seen % 10])
+            instance.send("level", Message(now, None, np.array([0.1 * seen])))
+            instance.tick()
+            number += 1
+            save(instance, passes + instance.time(), [number, passes])
+        save_final(instance, passes + 0.1, [number, passes])
+    note(f"{number} {passes}", f"end{instance.rank}.txt")
+
+
+def hear():
+    """Takes the events and the level of each of its ticks, in two passes."""
+    instance = Instance({Operator.F_INIT: ["start"], Operator.S: ["spikes", "level"]}, CHECKPOINTS)
+    instance.map_range("level", 0, 2)
+    instance.map_list("spikes", list(range(instance.rank, 10, 2)))
+    lines, passes = "", 0
+    while instance.reuse_instance():
+        ticks = instance.get_setting("ticks", "int")
+        if instance.resuming():
+            number, passes, lines = instance.load_snapshot().data
+        if instance.should_init():
+            instance.receive("start")
+            number, passes = 0, passes + 1
+        while number < ticks:
+            level = instance.receive("level").data
+            times, ids = instance.events("spikes")
+            spikes = sorted(zip(times.tolist(), ids.tolist()))
+            lines += f"{number} {bits(level)} {spikes}\n"
+            instance.tick()
+            number += 1
+            note(f"{number}")
+            save(instance, passes + instance.time(), [number, passes, lines])
+        save_final(instance, passes + 0.1, [number, passes, lines])
+    note(lines, f"end{instance.rank}.txt")
+
+
+def conductor():
+    """Starts two passes of others, at the times 1 and 2."""
+    instance = Instance({Operator.O_I: ["start"]}, CHECKPOINTS)
+    while instance.reuse_instance():
+        if instance.resuming():
+            number = instance.load_snapshot().data
+        if instance.should_init():
+            number = 0
+        while number < 2:
+            instance.send("start", Message(1.0 + number, None, None))
+            number += 1
+            save(instance, 1.0 * number, number)
+        save_final(instance, 1.0 * number, number)
+    note(f"{number}", "end.txt")
 
 
 def bits(data):

@@ -96,8 +96,8 @@ const RESTORE: &str = "restore";
 fn why_hidden(filter: &Filter) -> String {
     let class = filter.text("function").unwrap_or_default();
     format!(
-        "the class \"{class}\" may remember earlier messages, which checkpoints cannot save; give it the methods \
-         {STATE}() and {RESTORE}(state)"
+        "the class \"{class}\" may remember earlier messages, which checkpoints cannot save; give it the \
+         methods {STATE}() and {RESTORE}(state)"
     )
 }
 

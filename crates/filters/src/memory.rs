@@ -18,7 +18,7 @@ pub enum FilterMemory<'a> {
 
 /// What a filter remembers of earlier messages.
 pub trait Memory {
-    /// Returns all that the filter remembers. A filter that gets it back continues in the same way, bit for bit.
+    /// Returns all that the filter remembers. A filter that gets it back goes on in the same way, bit for bit.
     ///
     /// # Errors
     /// The filter cannot say what it remembers; the error says why.

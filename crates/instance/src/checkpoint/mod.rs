@@ -195,6 +195,13 @@ impl Instance {
         self.report_checkpoint(f64::NEG_INFINITY, CheckpointOutcome::Unsavable { why })
     }
 
+    /// Says that this instance keeps no state, although its flags say that it saves some. A process with
+    /// several kinds of components learns only from its settings which one it is.
+    #[doc(hidden)]
+    pub fn keeps_no_state(&mut self) {
+        (self.flags.uses_checkpoint_api, self.flags.keeps_no_state_for_next_use) = (false, true);
+    }
+
     /// Checks that a call is the next one, and otherwise says which is.
     fn expect_step(&self, call: &str, wanted: LoopStep) -> Result<(), Error> {
         self.alive()?;
