@@ -238,6 +238,9 @@ impl Runtime<'_> {
         self.checkpoints.over.insert(rank);
         let open: Vec<u64> = self.checkpoints.saved.keys().copied().collect();
         open.into_iter().for_each(|moment| self.complete_checkpoint(f64::from_bits(moment)));
+        if self.checkpoints.over.len() == self.ranks.count() {
+            self.saves_end();
+        }
     }
 
     /// Gives a checkpoint its number, if the files of all ranks are there.
