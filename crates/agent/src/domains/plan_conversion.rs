@@ -97,6 +97,7 @@ pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
         // Checkpoints and recordings of several domains are refused when the run begins.
         checkpoints: None,
         recording: None,
+        had_ended: false,
     };
     let plan = RunPlan {
         run: told.run.clone(),

@@ -200,7 +200,7 @@ pub fn run_over<'a>(
     let steers = Steers::begin(model, &options.steered, &mut plan);
     let (steers, steered) = steers.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     let mut saves = Saves::of(model);
-    let is_planned = checkpoints::is_in_use(model);
+    let is_planned = model.uses_checkpoints();
     let checkpoints = match spread {
         None => checkpoints::begin(model, directory.path(), &mut plan, &mut saves),
         Some(_) if is_planned => Err(fault!(
@@ -212,7 +212,7 @@ pub fn run_over<'a>(
     };
     let checkpoints = checkpoints.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     let recordings = recordings::begin(model, &options.recorded, directory.path(), &mut plan);
-    let recordings = recordings.and_then(|recordings| match (&spread, checkpoints::is_in_use(model)) {
+    let recordings = recordings.and_then(|recordings| match (&spread, model.uses_checkpoints()) {
         _ if recordings.is_empty() => Ok(recordings),
         (Some(_), _) => {
             Err(recordings::unusable("a run over several domains is not recorded yet; run it on one machine"))
