@@ -248,7 +248,7 @@ impl Runtime<'_> {
         let open: Vec<u64> = self.checkpoints.saved.keys().copied().collect();
         open.into_iter().for_each(|moment| self.complete_checkpoint(f64::from_bits(moment)));
         if self.checkpoints.over.len() == self.ranks.count() {
-            self.saves_end();
+            self.saves_end_soon();
         }
     }
 
