@@ -88,8 +88,10 @@ class Run:
         assert len(found) <= 1, found
         return found[0].read_text() if found else ""
 
-    def end(self, instance):
-        return self.file(instance, "end.txt")
+    def end(self, name):
+        """The end of an instance, or of a rank, as `flow:1`."""
+        instance, _, rank = name.partition(":")
+        return self.file(instance, f"end{rank}.txt")
 
     def checkpoints(self):
         """The contents of `checkpoint.json` of each checkpoint, by number."""

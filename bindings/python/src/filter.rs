@@ -4,9 +4,10 @@ use crate::from_wire::to_python;
 use crate::message::Message;
 use crate::to_wire::PlannedValue;
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{Data, FilterRemark, FilterStep, Parcel, StepOutput};
+use ligament_filters::{Data, FilterMemory, FilterRemark, FilterStep, Memory, Parcel, StepOutput};
 use ligament_instance::{run_python_filters_by, Interpreter, Origin};
 use ligament_model::Filter;
+use ligament_wire::Value;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,9 +53,14 @@ pub(crate) fn in_use() -> bool {
 }
 
 impl Interpreter for PythonFilter {
-    fn find(&self, filter: &Filter) -> Result<(), Fault> {
+    fn find(&self, filter: &Filter) -> Result<Option<Fault>, Fault> {
         IN_USE.store(true, Ordering::Relaxed);
-        Python::attach(|py| found(py, filter).map(drop))
+        Python::attach(|py| {
+            let found = found(py, filter)?;
+            let has = |name: &str| found.getattr(name).is_ok_and(|method| method.is_callable());
+            let is_saved = !found.is_instance_of::<PyType>() || (has(STATE) && has(RESTORE));
+            Ok((!is_saved).then(|| fault!(CHECKPOINT_UNSUPPORTED, "{}", why_hidden(filter))))
+        })
     }
 
     fn make(&self, filter: &Filter) -> Result<Box<dyn FilterStep>, Fault> {
@@ -67,16 +73,48 @@ impl Interpreter for PythonFilter {
                 (Ok(class), None) => class.call0().map_err(|error| raised(py, &error))?,
                 (Err(_), _) => found.clone(),
             };
-            let finish = call.getattr("finish").ok().filter(|finish| finish.is_callable());
-            Ok(Box::new(Function { call: call.unbind(), finish: finish.map(Bound::unbind), with })
-                as Box<dyn FilterStep>)
+            let method = |name: &str| {
+                let method = call.getattr(name).ok().filter(|method| method.is_callable());
+                method.map(Bound::unbind)
+            };
+            let memory = match (found.is_instance_of::<PyType>(), method(STATE), method(RESTORE)) {
+                (false, ..) => FunctionMemory::None,
+                (true, Some(state), Some(restore)) => FunctionMemory::Methods { state, restore },
+                (true, ..) => FunctionMemory::Hidden(why_hidden(filter)),
+            };
+            let finish = method("finish");
+            Ok(Box::new(Function { call: call.unbind(), finish, memory, with }) as Box<dyn FilterStep>)
         })
     }
+}
+
+/// Names of the methods by which an object says what it remembers, and gets it back.
+const STATE: &str = "state";
+const RESTORE: &str = "restore";
+
+/// Returns the reason why a checkpoint cannot save the object of a class.
+fn why_hidden(filter: &Filter) -> String {
+    let class = filter.text("function").unwrap_or_default();
+    format!(
+        "the class \"{class}\" may remember earlier messages, which checkpoints cannot save; give it the \
+         methods {STATE}() and {RESTORE}(state)"
+    )
+}
+
+/// What a function or object remembers of earlier messages.
+enum FunctionMemory {
+    /// It is a function.
+    None,
+    /// It is an object with these methods.
+    Methods { state: Py<PyAny>, restore: Py<PyAny> },
+    /// It is an object without such methods.
+    Hidden(String),
 }
 
 /// A function or object at work on one slot.
 struct Function {
     call: Py<PyAny>,
+    memory: FunctionMemory,
     /// The function that returns the messages that the filter still holds.
     finish: Option<Py<PyAny>>,
     with: Option<String>,
@@ -108,6 +146,38 @@ impl FilterStep for Function {
             emitted(py, &given)
         })
     }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        match &self.memory {
+            FunctionMemory::None => FilterMemory::None,
+            FunctionMemory::Hidden(why) => FilterMemory::Hidden(why.clone()),
+            FunctionMemory::Methods { .. } => FilterMemory::Some(self),
+        }
+    }
+}
+
+impl Memory for Function {
+    fn state(&mut self) -> Result<Value, Fault> {
+        let FunctionMemory::Methods { state, .. } = &self.memory else { return Ok(Value::None) };
+        Python::attach(|py| {
+            let state = state.bind(py).call0().map_err(|error| raised(py, &error))?;
+            value_of(py, &state)
+        })
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), Fault> {
+        let FunctionMemory::Methods { restore, .. } = &self.memory else { return Ok(()) };
+        Python::attach(|py| {
+            let restored = to_python(py, state).and_then(|state| restore.bind(py).call1((state,)));
+            restored.map(drop).map_err(|error| raised(py, &error))
+        })
+    }
+}
+
+/// Reads a value that a function has given. Arrays are copied, because the function may go on using them.
+fn value_of(py: Python<'_>, data: &Bound<'_, PyAny>) -> Result<Value, Fault> {
+    let node = PlannedValue::within(data, "by a filter").map_err(|error| raised(py, &error))?;
+    Data::lent(&node.as_value()).map_err(|error| fault!(FILTER_FAILED, "{error}"))?.into_value()
 }
 
 /// Reads the result of a function: no message, one, or several.
@@ -152,7 +222,5 @@ fn parcel(message: &Bound<'_, Message>) -> Result<Parcel<'static>, Fault> {
              one that came, so leave them out"
         ));
     }
-    let node = PlannedValue::within(&data, "by a filter").map_err(|error| raised(py, &error))?;
-    let data = Data::lent(&node.as_value()).map_err(|error| fault!(FILTER_FAILED, "{error}"))?;
-    Ok(Parcel { timestamp, next_timestamp, data: Data::Kept(data.into_value()?) })
+    Ok(Parcel { timestamp, next_timestamp, data: Data::Kept(value_of(py, &data)?) })
 }

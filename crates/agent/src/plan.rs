@@ -78,6 +78,9 @@ pub struct PlannedInstance {
     pub checkpoints: Option<CheckpointPlan>,
     /// The directory of recordings, if the calls of the instance are recorded.
     pub recording: Option<String>,
+    /// True if the instance had ended at the checkpoint from which the run resumes. A process of Ligament takes
+    /// its place, which knows the model's ports only.
+    pub had_ended: bool,
 }
 
 /// A port of an instance, as the model describes the port.
@@ -179,6 +182,7 @@ impl RunPlan {
                 grid: instance.grid.as_deref().map(|grid| tell_grid(grid, instance.block)),
                 checkpoints: None,
                 recording: None,
+                had_ended: false,
             });
         }
         let ranks = Ranks::new(instances.iter().map(|instance| instance.ranks.unwrap_or(1)));

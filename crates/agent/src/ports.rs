@@ -132,7 +132,8 @@ pub fn agree_on_conduit<'a>(
     (own, peer): (PlannedEnd, PlannedEnd),
     slotted: impl Fn(RankId) -> Option<&'a [bool]>,
 ) -> Result<(), Fault> {
-    if own.slot.is_some() || peer.slot.is_some() {
+    let had_ended = [own, peer].iter().any(|end| wiring.instance(plan, end.rank).had_ended);
+    if own.slot.is_some() || peer.slot.is_some() || had_ended {
         return Ok(());
     }
     let Some(others) = slotted(peer.rank) else { return Ok(()) };

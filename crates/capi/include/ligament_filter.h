@@ -77,6 +77,16 @@ struct lig_filter {
 // follow.
 typedef int lig_filter_function(lig_filter *filter, const lig_filter_message *message);
 
+// Two more functions, for a function `total` that keeps something in `state` in a run with checkpoints:
+//
+//     int total_state(lig_filter *filter, const lig_filter_message *none);
+//     int total_restore(lig_filter *filter, const lig_filter_message *message);
+//
+// The first is called at a checkpoint, with NULL. It sends on messages that hold all that is kept, and changes
+// nothing; no receiver gets them. The second is called in the run that resumes, before the first message, once
+// for each of these messages in their order, and puts into `state` what they hold. A library without them can
+// be in such a run as long as `state` is NULL after each message.
+
 // The number of elements of a message.
 static inline uint64_t lig_filter_count(const lig_filter_message *message) {
     uint64_t count = 1;

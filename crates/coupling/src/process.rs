@@ -1,5 +1,5 @@
 //! The process that runs all shipped components of a run. Each instance is a light component. A setting of
-//! the instance names its shipped component.
+//! the instance names its shipped component. In a run with checkpoints, each instance has a process.
 
 use crate::implicit::Implicit;
 use crate::sinks::SinkSubmodel;
@@ -9,13 +9,16 @@ use ligament_catalogue::{fault, Coded, Fault};
 use ligament_instance::{run_light_with, Error, ErrorKind, Flags, Instance, MapperSubmodel, Submodel};
 use ligament_model::IMPLEMENTATION_SETTING;
 
+/// Beginning of the names of all sources.
+const SOURCES: &str = "ligament.sources.";
+
 /// Runs all instances of shipped components of the run that the environment names, to their ends.
 ///
 /// # Errors
 /// There is no such run, or an instance has failed and has reported it to the run.
 pub fn run_shipped() -> Result<(), Fault> {
-    run_light_with(None, Flags::default(), "rust", make)
-        .map_err(|error| Fault::heard(error.to_string(), error.code()))
+    let flags = Flags { uses_checkpoint_api: true, ..Flags::default() };
+    run_light_with(None, flags, "rust", make).map_err(|error| Fault::heard(error.to_string(), error.code()))
 }
 
 /// Takes the place of an instance that had ended at the checkpoint from which the run resumes. It has nothing
@@ -35,6 +38,10 @@ pub fn run_ended_instance() -> Result<(), Fault> {
 
 fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {
     let what = settings::text(instance, IMPLEMENTATION_SETTING)?.unwrap_or_default();
+    // Sources save their place. Mappers keep nothing, and sinks begin new files.
+    if !what.starts_with(SOURCES) {
+        instance.keeps_no_state();
+    }
     Ok(match &*what {
         "ligament.sources.constant" => Box::new(SourceSubmodel::new(sources::Series::constant(instance)?)),
         "ligament.sources.time_series" => Box::new(SourceSubmodel::new(sources::Series::table(instance)?)),

@@ -10,6 +10,7 @@
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
 use crate::mask_policy;
+use crate::memory::FilterMemory;
 use crate::numbers::{Float, NumberBuffer, Real, Shell};
 use crate::parcel::{Data, Parcel};
 use crate::sums;
@@ -281,6 +282,10 @@ impl FilterStep for InterpolateSpace {
         })?;
         Ok(StepOutput::One(parcel.with(Data::Own(made))))
     }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
+    }
 }
 
 fn too_many(shape: &[u64]) -> Fault {
@@ -443,6 +448,10 @@ impl FilterStep for Resample {
             }
         };
         Ok(StepOutput::One(parcel.with(Data::Own(made))))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }
 

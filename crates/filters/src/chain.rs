@@ -6,6 +6,7 @@ use crate::console::Console;
 use crate::convert::Type;
 use crate::elementwise::{Multiply, Threshold};
 use crate::expression::Expression;
+use crate::memory::FilterMemory;
 use crate::parcel::{Data, Parcel};
 use crate::reduce::Reduce;
 use crate::series::{Chunk, Dechunk, InterpolateTime, MovingAverage};
@@ -15,6 +16,7 @@ use crate::units::Convert;
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{Filter, OnError, COMPRESS};
 use ligament_wire::times::{ShownTime, TimeSeries};
+use ligament_wire::Value;
 use std::fmt;
 use std::ops::Range;
 
@@ -70,6 +72,10 @@ pub trait FilterStep: Send {
     fn finish(&mut self) -> Result<StepOutput<'static>, Fault> {
         Ok(StepOutput::None)
     }
+
+    /// Returns what the filter remembers of earlier messages, so that a checkpoint can save it. A filter that
+    /// only keeps what it can compute again, such as weights, remembers nothing.
+    fn memory(&mut self) -> FilterMemory<'_>;
 }
 
 /// A function that makes the filters that users have written, which are not in this crate.
@@ -149,6 +155,13 @@ struct ChainStage {
     name: &'static str,
     on_error: OnError,
     step: Box<dyn FilterStep>,
+}
+
+impl ChainStage {
+    /// Returns the failure of the filter itself, whatever the message.
+    fn failed(&self, cause: Fault) -> FilterFailure {
+        FilterFailure { place: self.place, name: self.name, time: None, cause }
+    }
 }
 
 /// The filters at one end of a conduit. Each slot of a vector port has its own chain, because filters may
@@ -286,6 +299,57 @@ impl Chain {
         Ok(passed)
     }
 
+    /// Returns the first filter that may remember something and cannot say what.
+    pub fn hidden(&mut self) -> Option<FilterFailure> {
+        self.0.iter_mut().find_map(|stage| match stage.step.memory() {
+            FilterMemory::Hidden(why) => Some(stage.failed(fault!(CHECKPOINT_UNSUPPORTED, "{why}"))),
+            FilterMemory::None | FilterMemory::Some(_) => None,
+        })
+    }
+
+    /// Returns what the filters remember, for a checkpoint.
+    ///
+    /// # Errors
+    /// A filter cannot say what it remembers.
+    pub fn state(&mut self) -> Result<Value, FilterFailure> {
+        let state = |stage: &mut ChainStage| {
+            let state = match stage.step.memory() {
+                FilterMemory::None => return Ok(Value::None),
+                FilterMemory::Some(memory) => memory.state(),
+                FilterMemory::Hidden(why) => Err(fault!(CHECKPOINT_UNSUPPORTED, "{why}")),
+            };
+            state.map_err(|cause| stage.failed(cause))
+        };
+        self.0.iter_mut().map(state).collect::<Result<_, _>>().map(Value::List)
+    }
+
+    /// Gives the filters what `state` has returned. No message has passed them yet.
+    ///
+    /// # Errors
+    /// The value is not the state of these filters.
+    pub fn restore(&mut self, state: &Value) -> Result<(), FilterFailure> {
+        let states = match state {
+            Value::List(states) => states.as_slice(),
+            _ => &[],
+        };
+        let mut states = states.iter();
+        for stage in &mut self.0 {
+            let restored = match (stage.step.memory(), states.next()) {
+                (FilterMemory::None | FilterMemory::Hidden(_), Some(Value::None)) => Ok(()),
+                (FilterMemory::Some(memory), Some(state)) => memory.restore(state),
+                (_, Some(_)) => Err(fault!(CHECKPOINT_UNREADABLE, "it remembers nothing, and did at the save")),
+                (_, None) => Err(fault!(CHECKPOINT_UNREADABLE, "the model had fewer filters at the save")),
+            };
+            restored.map_err(|cause| stage.failed(cause))?;
+        }
+        match (states.next(), self.0.last()) {
+            (Some(_), Some(last)) => {
+                Err(last.failed(fault!(CHECKPOINT_UNREADABLE, "the model had more filters at the save")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the messages that the filters still hold after the last message.
     ///
     /// # Errors
@@ -298,7 +362,7 @@ impl Chain {
             let emitted = match stage.step.finish().and_then(StepOutput::checked) {
                 Ok(emitted) => emitted,
                 Err(cause) => {
-                    let failure = FilterFailure { place: stage.place, name: stage.name, time: None, cause };
+                    let failure = stage.failed(cause);
                     if stage.on_error == OnError::End {
                         return Err(failure);
                     }

@@ -5,6 +5,7 @@
 //! all little-endian, then the compressed body of a message (`docs/reference/message.md`).
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::memory::FilterMemory;
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::view::{allowed, room};
 use ligament_catalogue::{fault, Fault};
@@ -97,6 +98,10 @@ impl FilterStep for Compress {
         out.truncate(HEAD + written);
         Ok(StepOutput::One(parcel.with(Data::Kept(Value::Bytes(Bytes::from(out))))))
     }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
+    }
 }
 
 /// The filter that restores a message at the receiver. Another process has written the length of the body,
@@ -153,6 +158,10 @@ impl FilterStep for Decompress {
         let value = decode_body(parts, Bytes::from(body), &Limits::default())
             .map_err(|e| fault!(FILTER_FAILED, "{e}"))?;
         Ok(StepOutput::One(parcel.with(Data::Kept(value))))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }
 

@@ -1,6 +1,7 @@
 //! The filter `console`, which shows messages to people and passes them on unchanged.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::memory::FilterMemory;
 use crate::parcel::{kind_of, Data, Parcel};
 use ligament_catalogue::Fault;
 use ligament_wire::times::ShownTime;
@@ -21,6 +22,10 @@ impl FilterStep for Console {
         let text = format!("{label}time {time}{next}: {}", shown(&parcel.data));
         said.push(FilterRemark { text, warning: false });
         Ok(StepOutput::One(parcel))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }
 

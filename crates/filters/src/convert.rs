@@ -2,6 +2,7 @@
 //! fraction (rounding towards zero), as in C and NumPy. A number that the new type cannot hold is an error.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::memory::FilterMemory;
 use crate::numbers::BLOCK;
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::view::{array, bytes_of, room, ArrayView};
@@ -40,6 +41,10 @@ impl FilterStep for Type {
             },
         };
         Ok(StepOutput::One(parcel.with(Data::Kept(value))))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }
 

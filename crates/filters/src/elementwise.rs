@@ -2,6 +2,7 @@
 //! in the same pass that reads them.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::memory::FilterMemory;
 use crate::numbers::{Float, NumberBuffer};
 use crate::parcel::{Data, Parcel};
 use crate::units::without_own_zero;
@@ -23,6 +24,10 @@ impl FilterStep for Multiply {
         // precision although the product fits.
         let product = numbers.map(|x| x * factor, |x| (f64::from(x) * factor) as f32)?;
         Ok(StepOutput::One(parcel.with(Data::Own(product))))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }
 
@@ -74,5 +79,9 @@ impl FilterStep for Threshold {
     ) -> Result<StepOutput<'a>, Fault> {
         let set = self.set(NumberBuffer::of(&mut parcel.data)?)?;
         Ok(StepOutput::One(parcel.with(Data::Own(set))))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }

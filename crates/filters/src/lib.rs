@@ -14,6 +14,7 @@ mod convert;
 mod elementwise;
 mod expression;
 mod mask_policy;
+mod memory;
 mod numbers;
 mod parcel;
 mod quantity;
@@ -30,6 +31,7 @@ pub use chain::{
     Chain, ChainOutput, FilterContext, FilterFailure, FilterRemark, FilterStep, MakeOwn, StepOutput,
 };
 pub use expression::calculate;
+pub use memory::{FilterMemory, Memory};
 pub use numbers::{NumberBuffer, NumberFrame, Real, Shell};
 pub use parcel::{Data, Parcel};
 pub use quantity::{Measure, NoQuantity, Quantity};

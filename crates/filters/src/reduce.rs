@@ -2,6 +2,7 @@
 //! axis.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::memory::FilterMemory;
 use crate::numbers::{Float, NumberBuffer, NumberFrame, Real, Shell};
 use crate::parcel::{Data, Parcel};
 use crate::sums::{self, SMALL_SQUARES};
@@ -176,5 +177,9 @@ impl FilterStep for Reduce {
             frame.names.remove(axis);
         }
         Ok(StepOutput::One(parcel.with(Data::Own(NumberBuffer { real, frame }))))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }

@@ -3,11 +3,13 @@
 //! messages.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::memory::{checked, FilterMemory, Memory};
 use crate::numbers::{NumberBuffer, NumberFrame, Real};
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::sums::{between, Window};
 use crate::view::{allowed, bytes_of};
 use ligament_catalogue::{fault, Fault};
+use ligament_wire::fields::{entries, optional, Fields};
 use ligament_wire::times::{is_before, TimeSeries};
 use ligament_wire::{Array, ArrayOrder, DType, Value};
 use std::borrow::Cow;
@@ -54,6 +56,52 @@ impl FilterStep for InterpolateTime {
         all.push(kept);
         Ok(StepOutput::Many(all))
     }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::Some(self)
+    }
+}
+
+impl Memory for InterpolateTime {
+    fn state(&mut self) -> Result<Value, Fault> {
+        let before = self.before.clone().map_or(Ok(Value::None), |before| {
+            let Parcel { timestamp, next_timestamp, data } = before;
+            let data = data.into_value()?;
+            Ok::<Value, Fault>(message_state(timestamp, next_timestamp, data))
+        })?;
+        Ok(entries([("before", before), ("times", self.times.state())]))
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), Fault> {
+        let mut restored = || {
+            let fields = Fields::of(state)?;
+            self.before = match fields.present("before")? {
+                None => None,
+                Some(before) => {
+                    let (timestamp, next_timestamp, value) = message_of_state(before)?;
+                    Some(Parcel { timestamp, next_timestamp, data: Data::Kept(value) })
+                }
+            };
+            self.times = TimeSeries::of_state(fields.get("times")?)?;
+            Some(())
+        };
+        checked(restored())
+    }
+}
+
+/// Returns a message that a filter remembers as a value.
+fn message_state(timestamp: f64, next_timestamp: Option<f64>, value: Value) -> Value {
+    entries([
+        ("timestamp", Value::Float(timestamp)),
+        ("next_timestamp", optional(next_timestamp)),
+        ("value", value),
+    ])
+}
+
+/// Returns the timestamp, next timestamp and value of a message that a filter has remembered.
+fn message_of_state(state: &Value) -> Option<(f64, Option<f64>, Value)> {
+    let fields = Fields::of(state)?;
+    Some((fields.number("timestamp")?, fields.optional("next_timestamp")?, fields.get("value")?.clone()))
 }
 
 /// Returns the message with integers converted to doubles, because the interpolated messages have doubles
@@ -134,6 +182,31 @@ impl FilterStep for MovingAverage {
         let mean = NumberBuffer { real, frame: new.frame };
         Ok(StepOutput::One(parcel.with(Data::Own(mean))))
     }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::Some(self)
+    }
+}
+
+impl Memory for MovingAverage {
+    fn state(&mut self) -> Result<Value, Fault> {
+        let first = self.first.as_ref().map_or(Value::None, NumberFrame::state);
+        Ok(entries([("first", first), ("times", self.times.state()), ("window", self.window.state())]))
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), Fault> {
+        let mut restored = || {
+            let fields = Fields::of(state)?;
+            self.first = match fields.present("first")? {
+                None => None,
+                Some(first) => Some(NumberFrame::of_state(first)?),
+            };
+            self.times = TimeSeries::of_state(fields.get("times")?)?;
+            self.window = Window::of_state(fields.get("window")?)?;
+            (self.window.len() <= self.n).then_some(())
+        };
+        checked(restored())
+    }
 }
 
 /// The keys of the map that `chunk` makes.
@@ -184,6 +257,27 @@ impl FilterStep for Chunk {
     fn finish(&mut self) -> Result<StepOutput<'static>, Fault> {
         Ok(self.whole().map_or(StepOutput::None, StepOutput::One))
     }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::Some(self)
+    }
+}
+
+impl Memory for Chunk {
+    fn state(&mut self) -> Result<Value, Fault> {
+        let parts = self.parts.iter().map(|(at, next, value)| message_state(*at, *next, value.clone()));
+        Ok(entries([("parts", Value::List(parts.collect())), ("times", self.times.state())]))
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), Fault> {
+        let mut restored = || {
+            let fields = Fields::of(state)?;
+            self.parts = fields.list("parts")?.iter().map(message_of_state).collect::<Option<_>>()?;
+            self.times = TimeSeries::of_state(fields.get("times")?)?;
+            Some(())
+        };
+        checked(restored())
+    }
 }
 
 /// Splits one message into several. A chunk gives its messages with their original timestamps. A list gives
@@ -218,6 +312,10 @@ impl FilterStep for Dechunk {
             data: Data::Kept(value),
         });
         Ok(StepOutput::Many(parts.collect()))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }
 

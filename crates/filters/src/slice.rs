@@ -2,6 +2,7 @@
 //! NumPy's notation. Example: `2:10, 3`.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::memory::FilterMemory;
 use crate::parcel::{kind_of, Data, Parcel};
 use crate::view::{contiguous, ArrayView};
 use ligament_catalogue::{fault, Fault};
@@ -139,5 +140,9 @@ impl FilterStep for Slice {
             Some(_) => part.gathered()?,
         };
         Ok(StepOutput::One(Parcel { timestamp, next_timestamp, data: Data::Kept(Value::Array(sliced)) }))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }

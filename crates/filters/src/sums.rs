@@ -6,6 +6,10 @@
 //! computes again with all numbers scaled by a power of two, which changes no digit.
 
 use crate::numbers::Float;
+use crate::view::{array, bytes_of, ArrayView};
+use ligament_wire::fields::{counted, entries, Fields};
+use ligament_wire::{ArrayOrder, DType, Value};
+use std::borrow::Cow;
 
 /// If a sum overflows, its terms are multiplied by `SMALLER`, and the scaled sum by `LARGER`. The factor is
 /// 2^64, so the scaled sum of as many terms as memory can hold does not overflow.
@@ -197,6 +201,41 @@ impl RunningSums {
     }
 }
 
+/// Returns numbers as a value of a checkpoint.
+fn numbers_state(numbers: &[f64]) -> Value {
+    let (shape, bytes) = ([numbers.len() as u64], bytes_of(numbers.to_vec()));
+    Value::Array(array(DType::Float64, &shape, ArrayOrder::RowMajor, bytes, &[], None))
+}
+
+fn numbers_of_state(state: &Value) -> Option<Vec<f64>> {
+    match state {
+        Value::Array(array) if array.dtype() == DType::Float64 => {
+            ArrayView::from(array).elements::<f64>().ok().map(Cow::into_owned)
+        }
+        _ => None,
+    }
+}
+
+impl RunningSums {
+    fn state(&self) -> Value {
+        entries([
+            ("plain", numbers_state(&self.plain)),
+            ("smaller", self.smaller.as_deref().map_or(Value::None, numbers_state)),
+            ("count", counted(self.count as u64)),
+        ])
+    }
+
+    fn of_state(state: &Value) -> Option<RunningSums> {
+        let fields = Fields::of(state)?;
+        let plain = numbers_of_state(fields.get("plain")?)?;
+        let smaller = match fields.present("smaller")? {
+            None => None,
+            Some(smaller) => Some(numbers_of_state(smaller).filter(|sums| sums.len() == plain.len())?),
+        };
+        Some(RunningSums { plain, smaller, count: fields.index("count")? })
+    }
+}
+
 /// The sums of the arrays in a moving window. No array is ever subtracted from a sum, so a large number that
 /// leaves the window leaves no rounding error behind. The window has older and newer arrays. For each older
 /// array there is the sum from it to the last older array. For the newer arrays there is one sum. When the
@@ -219,6 +258,27 @@ impl Window {
 
     pub fn clear(&mut self) {
         *self = Window::default();
+    }
+
+    /// Returns the window as a value of a checkpoint.
+    pub fn state(&self) -> Value {
+        let all = |sums: &[RunningSums]| Value::List(sums.iter().map(RunningSums::state).collect());
+        let sum = self.sum.as_ref().map_or(Value::None, RunningSums::state);
+        entries([("older", all(&self.older)), ("newer", all(&self.newer)), ("sum", sum)])
+    }
+
+    /// Returns the window of the value that `state` has returned, or `None` for any other value.
+    pub fn of_state(state: &Value) -> Option<Window> {
+        let fields = Fields::of(state)?;
+        let all = |key: &str| fields.list(key)?.iter().map(RunningSums::of_state).collect::<Option<Vec<_>>>();
+        let sum = match fields.present("sum")? {
+            None => None,
+            Some(sum) => Some(RunningSums::of_state(sum)?),
+        };
+        let window = Window { older: all("older")?, newer: all("newer")?, sum };
+        let mut sums = window.older.iter().chain(&window.newer).chain(&window.sum).map(|sums| sums.plain.len());
+        let first = sums.next();
+        sums.all(|len| Some(len) == first).then_some(window)
     }
 
     /// Removes the oldest array from the window.

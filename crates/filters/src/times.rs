@@ -2,9 +2,12 @@
 //! memory.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::memory::{checked, FilterMemory, Memory};
 use crate::parcel::Parcel;
 use ligament_catalogue::{fault, Fault};
+use ligament_wire::fields::{counted, entries, Fields};
 use ligament_wire::times::{ShownTime, TimeSeries};
+use ligament_wire::Value;
 
 /// Passes every n-th message on, beginning with the first message of each series.
 pub(crate) struct EveryNth {
@@ -42,6 +45,26 @@ impl FilterStep for EveryNth {
         }
         Ok(StepOutput::One(parcel))
     }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::Some(self)
+    }
+}
+
+impl Memory for EveryNth {
+    fn state(&mut self) -> Result<Value, Fault> {
+        Ok(entries([("left out", counted(self.left_out)), ("series", self.series.state())]))
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), Fault> {
+        let mut restored = || {
+            let fields = Fields::of(state)?;
+            (self.left_out, self.series) =
+                (fields.count("left out")?, TimeSeries::of_state(fields.get("series")?)?);
+            Some(())
+        };
+        checked(restored())
+    }
 }
 
 /// Blocks messages before a time.
@@ -58,6 +81,20 @@ impl FilterStep for BlockUntil {
         } else {
             StepOutput::One(parcel)
         })
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::Some(self)
+    }
+}
+
+impl Memory for BlockUntil {
+    fn state(&mut self) -> Result<Value, Fault> {
+        Ok(self.series.state())
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), Fault> {
+        checked(TimeSeries::of_state(state).map(|series| self.series = series))
     }
 }
 
@@ -82,6 +119,20 @@ impl FilterStep for BlockAfter {
         parcel.next_timestamp = parcel.next_timestamp.filter(|&next| !is_after(next));
         Ok(StepOutput::One(parcel))
     }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::Some(self)
+    }
+}
+
+impl Memory for BlockAfter {
+    fn state(&mut self) -> Result<Value, Fault> {
+        Ok(self.series.state())
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), Fault> {
+        checked(TimeSeries::of_state(state).map(|series| self.series = series))
+    }
 }
 
 /// Adds a constant to the times of a message.
@@ -91,6 +142,10 @@ impl FilterStep for TimeOffset {
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         changed(parcel, |time| time + self.0)
     }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
+    }
 }
 
 /// Multiplies the times of a message by a constant.
@@ -99,6 +154,10 @@ pub(crate) struct TimeFactor(pub f64);
 impl FilterStep for TimeFactor {
     fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         changed(parcel, |time| time * self.0)
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }
 
@@ -120,5 +179,9 @@ pub(crate) struct Discard;
 impl FilterStep for Discard {
     fn apply<'a>(&mut self, _: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
         Ok(StepOutput::None)
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }

@@ -3,6 +3,7 @@
 //! an offset if it is a temperature scale, and an exponent for each base unit.
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::memory::FilterMemory;
 use crate::numbers::{NumberBuffer, Shell};
 use crate::parcel::{Data, Parcel};
 use ligament_catalogue::{fault, Fault};
@@ -360,6 +361,10 @@ impl FilterStep for Convert {
             converted.frame.unit = Some(self.to.0.clone());
         }
         Ok(StepOutput::One(parcel.with(Data::Own(converted))))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }
 

@@ -1,7 +1,9 @@
 //! Tests of each filter with known answers: the values, times and number of messages, and the errors.
 
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{Chain, Data, FilterContext, FilterRemark, FilterStep, Parcel, StepOutput, Unit};
+use ligament_filters::{
+    Chain, Data, FilterContext, FilterMemory, FilterRemark, FilterStep, Parcel, StepOutput, Unit,
+};
 use ligament_model::Filter;
 use ligament_wire::{Array, ArrayOrder, ArrayRef, Value, ValueRef};
 use proptest::prelude::*;
@@ -876,6 +878,10 @@ impl FilterStep for AtTheEnd {
     fn finish(&mut self) -> Result<StepOutput<'static>, Fault> {
         let (timestamp, next_timestamp) = self.0.clone()?;
         Ok(StepOutput::One(Parcel { timestamp, next_timestamp, data: Data::Kept(Value::Int(1)) }))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::Hidden("it is a test".into())
     }
 }
 

@@ -7,6 +7,8 @@
 //! and `pad` (`timing.rs`). Each slot has filters of its own, because filters may remember earlier
 //! messages.
 
+mod state;
+
 use crate::error::{AgentError, Error, FilterError};
 use crate::expected::Origin;
 use crate::instance::{Instance, LogLevel};
@@ -82,14 +84,18 @@ impl Lists {
                 if here {
                     let here = format!("{instance}.{}", port.name);
                     let (filters, peer, message_size) = (list.clone(), peer.clone(), *message_size);
-                    let conduit = ConduitChains { filters, peer, here, message_size };
+                    let mut conduit = ConduitChains { filters, peer, here, message_size, hidden: None };
                     let own = if sending { 0..at_sender } else { at_sender..list.len() };
                     for place in own.filter(|&place| list[place].is_own()) {
-                        own::find(&list[place]).map_err(|cause| {
-                            let failure = FilterFailure { place, name: list[place].name, time: None, cause };
-                            let conduit = conduit.name(sending);
-                            Error::from(FilterError::Failed { conduit, failure: failure.to_string() })
-                        })?;
+                        let failed = |cause| FilterFailure { place, name: list[place].name, time: None, cause };
+                        match own::find(&list[place]) {
+                            Ok(None) => {}
+                            Ok(Some(hidden)) => conduit.hidden = Some(failed(hidden)),
+                            Err(cause) => {
+                                let (conduit, failure) = (conduit.name(sending), failed(cause).to_string());
+                                return Err(FilterError::Failed { conduit, failure }.into());
+                            }
+                        }
                     }
                     conduits.insert(channel, conduit);
                 }
@@ -132,6 +138,8 @@ struct ConduitChains {
     /// The port here, such as `micro[3].init`.
     here: String,
     message_size: Option<u64>,
+    /// A filter that a user has written and that cannot say what it remembers.
+    hidden: Option<FilterFailure>,
 }
 
 impl ConduitChains {
@@ -233,7 +241,7 @@ impl Instance {
     /// If the filters failed, the run ends, even if the code ignores the error.
     fn passed<'a>(
         &mut self,
-        chains: &Chains,
+        chains: &mut Chains,
         (port, slot, channel): (usize, usize, usize),
         passed: Result<ChainOutput<'a>, FilterFailure>,
     ) -> Result<Vec<Parcel<'a>>, Error> {
@@ -245,6 +253,9 @@ impl Instance {
                     // These lines are logged at any level, because the model asks for them: the output of a
                     // console filter, or a note on a message that was dropped instead of ending the run.
                     self.log_anyhow(level, &text)?;
+                }
+                if self.checkpoints.is_some() {
+                    self.check_memory(chains, (port, slot, channel))?;
                 }
                 Ok(parcels)
             }
@@ -270,6 +281,19 @@ impl Instance {
         } else {
             format!("{peer} -> {own}")
         }
+    }
+
+    /// Checks that the filters of a slot can say what they remember, since a checkpoint saves that.
+    fn check_memory(&mut self, chains: &mut Chains, place: (usize, usize, usize)) -> Result<(), Error> {
+        let (_, slot, channel) = place;
+        let line = chains.lines.get_mut(&(channel, slot));
+        let hidden = line.and_then(|line| line.chain.as_mut()?.hidden());
+        let Some(hidden) = hidden.map(|failure| failure.to_string()) else { return Ok(()) };
+        if self.needs_checkpoints() {
+            return Err(self.filters_failed(chains, place, hidden));
+        }
+        let conduit = self.conduit_at(chains, place);
+        self.cannot_be_saved(&format!("conduit {conduit}: {hidden}"))
     }
 
     /// Ends the run because a filter has failed.
@@ -380,7 +404,12 @@ impl Instance {
         // The filters are finished only once for each series.
         let Some(header) = header.take() else { return Ok(()) };
         let passed = chain.finish();
-        for parcel in self.passed(chains, (port, slot, channel), passed)? {
+        let parcels = self.passed(chains, (port, slot, channel), passed)?;
+        // An instance that has resumed may not have sent a message with this overlay yet.
+        if header.overlay() != 0 && !parcels.is_empty() {
+            self.announce_overlay(port, slot, header.overlay())?;
+        }
+        for parcel in parcels {
             if self.table.ports[port].resizable.is_some() {
                 self.mark_slot(port, slot)?;
             }

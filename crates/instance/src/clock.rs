@@ -6,6 +6,8 @@
 //! has to ask another. A clock begins anew in each pass of the reuse loop: a mark on the conduit says that a
 //! pass is over.
 
+mod state;
+
 use crate::error::{ClockError, Error};
 use crate::events::EventPort;
 use crate::instance::Instance;

@@ -3,6 +3,8 @@
 //! `routing: pairwise`, the sender learns at the begin of a pass which ids each rank wants (`wants.rs`), and
 //! sends each rank its own message. A receiver reads the arrays where the sender put them.
 
+mod state;
+
 use crate::clock::{ClockedPort, TickWindow};
 use crate::error::{ClockError, Error, ExchangeError};
 use crate::instance::Instance;
@@ -397,11 +399,14 @@ impl Instance {
         let name = here.name.to_string();
         let wants_due = self.clock.as_ref().is_some_and(|clock| clock.wants_due);
         let Some((events, _)) = events_of(&mut here.clocked) else { return Ok(()) };
+        let map = IndexMap::new(&[events.ids], part)
+            .map_err(|error| ExchangeError::BadMap { port: name.clone(), error: error.to_string() })?;
+        if events.map.as_ref() == Some(&map) {
+            return Ok(());
+        }
         if !wants_due && !events.sorted.is_empty() {
             return Err(ClockError::LateIds { port: name }.into());
         }
-        let map = IndexMap::new(&[events.ids], part)
-            .map_err(|error| ExchangeError::BadMap { port: name, error: error.to_string() })?;
         events.part = Some(IdSet::new(part));
         if !events.sorted.is_empty() {
             events.map = Some(map);

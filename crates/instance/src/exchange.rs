@@ -3,6 +3,8 @@
 //! Each receiver copies the elements that it wants out of the messages of all ranks of the sender. So the
 //! sender needs not know what each receiver wants, and each element is copied once.
 
+mod state;
+
 use crate::error::{Error, ErrorKind, ExchangeError, ReceiveError};
 use crate::instance::Instance;
 use crate::message::{ArrayMut, Message, MessageTimes};
@@ -14,6 +16,7 @@ use ligament_wire::times::{is_before, ShownTime};
 use ligament_wire::{
     Array, ArrayMeta, ArrayOrder, Bytes, DType, Header, HeaderWords, MessageKind, Value, ValueRef,
 };
+use std::sync::Arc;
 
 /// The state of a port of a distributed array.
 #[derive(Debug)]
@@ -21,7 +24,9 @@ pub(crate) struct DistributedPort {
     /// Shape of the whole array.
     array: Vec<u64>,
     /// This rank's part.
-    map: Option<IndexMap>,
+    map: Option<Arc<IndexMap>>,
+    /// For a sending port: the part that the receivers know.
+    announced: Option<Arc<IndexMap>>,
     /// For a receiving port: one for each rank of the sender.
     senders: Vec<SenderPart>,
     /// The order of the own part for which the routes were made, if all elements have a sender.
@@ -41,7 +46,7 @@ struct SenderPart {
 impl DistributedPort {
     pub fn new(array: Vec<u64>, senders: usize) -> DistributedPort {
         let senders = (0..senders).map(|_| SenderPart::default()).collect();
-        DistributedPort { array, map: None, senders, routed: None }
+        DistributedPort { array, map: None, announced: None, senders, routed: None }
     }
 
     /// Forgets the messages that have arrived while those of other ranks have not.
@@ -60,7 +65,7 @@ impl DistributedPort {
 
     /// Returns the shape of the own part.
     pub fn part_shape(&self) -> Option<&[u64]> {
-        self.map.as_ref().map(IndexMap::shape)
+        self.map.as_ref().map(|map| map.shape())
     }
 }
 
@@ -100,8 +105,7 @@ impl Instance {
         if self.table.ports[index].carries_events() {
             return self.map_events(index, part);
         }
-        self.check_signal_map(index)?;
-        let here = &mut self.table.ports[index];
+        let here = &self.table.ports[index];
         let name = || here.name.to_string();
         let Some(distributed) = &here.distributed else {
             // A code that divides an array can also run where nothing is connected to the port.
@@ -110,11 +114,12 @@ impl Instance {
         };
         let map = IndexMap::new(&distributed.array, part);
         let map = map.map_err(|error| ExchangeError::BadMap { port: name(), error: error.to_string() })?;
-        if here.operator.sends() {
-            self.send_map(index, &map)?;
+        if distributed.map.as_deref() == Some(&map) {
+            return Ok(());
         }
+        self.check_signal_map(index)?;
         let distributed = self.table.ports[index].distributed.as_mut().expect("it was there");
-        distributed.map = Some(map);
+        distributed.map = Some(Arc::new(map));
         distributed.routed = None;
         distributed.senders.iter_mut().for_each(|sender| sender.route = None);
         Ok(())
@@ -134,14 +139,25 @@ impl Instance {
         }
     }
 
-    /// Sends the map to all ranks of the receiver.
-    fn send_map(&mut self, port: usize, map: &IndexMap) -> Result<(), Error> {
+    /// Sends the map to all ranks of the receiver, if they do not know it. It goes out with the first message,
+    /// and not when the code gives it: a code that resumes gives it once more, and then sends no message more
+    /// than before.
+    fn announce_map(&mut self, port: usize) -> Result<(), Error> {
+        let Some(distributed) = &mut self.table.ports[port].distributed else { return Ok(()) };
+        let (Some(map), known) = (&distributed.map, &distributed.announced) else { return Ok(()) };
+        if known.as_ref().is_some_and(|known| Arc::ptr_eq(known, map) || known == map) {
+            return Ok(());
+        }
         let body = map.to_value();
         let plan = self.encoder.plan(&ValueRef::Owned(&body));
         let plan = plan.map_err(|error| Error::other(ErrorKind::System, error))?;
         let header = HeaderWords::from(Header { kind: MessageKind::Route, ..Header::default() });
         let sent = self.endpoint.send(&self.table.ports[port].slots[0], header, &plan);
-        sent.map_err(|error| self.while_sending(error, port, 0))
+        sent.map_err(|error| self.while_sending(error, port, 0))?;
+        if let Some(distributed) = &mut self.table.ports[port].distributed {
+            distributed.announced.clone_from(&distributed.map);
+        }
+        Ok(())
     }
 
     /// Receives on a port of an exchange: this rank's part of an array, or of a signal by the clock.
@@ -153,8 +169,17 @@ impl Instance {
         }
     }
 
-    /// Fails if a value that is about to be sent on a port is not this rank's part of the port's array.
-    pub(crate) fn check_part(&self, port: usize, shape: Option<&[u64]>) -> Result<(), Error> {
+    /// Prepares a port for a value that is about to be sent, and fails if it is not this rank's part of the
+    /// port's array.
+    pub(crate) fn check_part(&mut self, port: usize, shape: Option<&[u64]>) -> Result<(), Error> {
+        if self.table.ports[port].distributed.is_none() {
+            return Ok(());
+        }
+        self.check_part_shape(port, shape)?;
+        self.announce_map(port)
+    }
+
+    fn check_part_shape(&self, port: usize, shape: Option<&[u64]>) -> Result<(), Error> {
         let here = &self.table.ports[port];
         let Some(distributed) = &here.distributed else { return Ok(()) };
         let port = here.name.to_string();
@@ -234,7 +259,7 @@ impl Instance {
 
     fn own_part(&self, port: usize) -> Result<&IndexMap, Error> {
         let here = &self.table.ports[port];
-        let map = here.distributed.as_ref().and_then(|distributed| distributed.map.as_ref());
+        let map = here.distributed.as_ref().and_then(|distributed| distributed.map.as_deref());
         map.ok_or_else(|| ExchangeError::NoMap { port: here.name.to_string() }.into())
     }
 
@@ -349,7 +374,7 @@ impl Instance {
     /// Makes the routes that are missing, and checks that each element has exactly one sender.
     fn route(&mut self, port: usize, arrays: &[Array], order: ArrayOrder) -> Result<(), Error> {
         let distributed = self.table.ports[port].distributed.as_mut().expect("a port of an array");
-        let DistributedPort { array, map: Some(map), senders, routed } = &mut **distributed else {
+        let DistributedPort { array, map: Some(map), senders, routed, .. } = &mut **distributed else {
             return Ok(());
         };
         let known = |(sender, array): (&SenderPart, &Array)| {

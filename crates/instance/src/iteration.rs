@@ -58,6 +58,16 @@ impl Counter {
         Counter { next: vec![0; depth] }
     }
 
+    /// Returns the iteration of the next message.
+    pub fn next(&self) -> Iteration {
+        Iteration(self.next.clone())
+    }
+
+    /// Makes a counter whose next message belongs to an iteration.
+    pub fn from_next(next: Iteration) -> Counter {
+        Counter { next: next.0 }
+    }
+
     /// Counts a message, and returns its iteration.
     pub fn message(&mut self) -> Iteration {
         let this = Iteration(self.next.clone());

@@ -2,9 +2,11 @@
 //! Python if this process runs Python. The Python binding registers an [`Interpreter`], which makes the
 //! Python filters.
 
+use crate::checkpoint::values::{message_of_state, message_state};
+use crate::message::Message;
 use crate::sys;
 use ligament_catalogue::{fault, Fault};
-use ligament_filters::{ArrayView, Data, FilterRemark, FilterStep, Parcel, StepOutput};
+use ligament_filters::{ArrayView, Data, FilterMemory, FilterRemark, FilterStep, Memory, Parcel, StepOutput};
 use ligament_model::{Filter, LIBRARY};
 use ligament_wire::times::ShownTime;
 use ligament_wire::{Array, ArrayOrder, Bytes, DType, Value};
@@ -13,11 +15,12 @@ use std::sync::OnceLock;
 
 /// Finds and makes the filters that are written in the language of an interpreter.
 pub trait Interpreter: Send + Sync {
-    /// Checks that the function of a filter exists.
+    /// Checks that the function of a filter exists. Returns the reason why a checkpoint cannot save what it
+    /// remembers, if there is one.
     ///
     /// # Errors
     /// The reason why the function cannot be used.
-    fn find(&self, filter: &Filter) -> Result<(), Fault>;
+    fn find(&self, filter: &Filter) -> Result<Option<Fault>, Fault>;
 
     /// Makes a filter for one slot of a conduit.
     ///
@@ -45,13 +48,15 @@ fn python() -> Result<&'static dyn Interpreter, Fault> {
     })
 }
 
-/// Checks that the function of a user's filter exists.
+/// Checks that the function of a user's filter exists. Returns the reason why a checkpoint cannot save what it
+/// remembers, if that is known before the first message.
 ///
 /// # Errors
 /// The reason why the function cannot be used.
-pub(crate) fn find(filter: &Filter) -> Result<(), Fault> {
+pub(crate) fn find(filter: &Filter) -> Result<Option<Fault>, Fault> {
     if filter.name == LIBRARY {
-        function(filter).map(drop)
+        function(filter, "")?;
+        memory_functions(filter).map(|_| None)
     } else {
         python()?.find(filter)
     }
@@ -68,23 +73,52 @@ pub(crate) fn make(filter: &Filter, whose: &str) -> Result<Box<dyn FilterStep>, 
     let text = |name: &str| filter.text(name).unwrap_or_default();
     let with = c_text(text("with"))?;
     let whose = format!("error: {whose}: the function \"{}\" of {} crashed", text("function"), text("file"));
-    Ok(Box::new(Library { function: function(filter)?, with, state: sys::FilterState::NONE, whose }))
+    let (function, memory) = (function(filter, "")?, memory_functions(filter)?);
+    let name = text("function").to_owned();
+    Ok(Box::new(Library { function, name, memory, with, state: sys::FilterState::NONE, whose }))
 }
 
 fn c_text(text: &str) -> Result<CString, Fault> {
     CString::new(text).map_err(|_| fault!(FILTER_FAILED, "{text:?} has a NUL in it"))
 }
 
-/// Loads the function that a filter names from its shared library. Libraries stay loaded.
-fn function(filter: &Filter) -> Result<sys::FilterFunction, Fault> {
+/// Suffixes of the functions that save and restore what a filter keeps in its `state`.
+const STATE_SUFFIX: &str = "_state";
+const RESTORE_SUFFIX: &str = "_restore";
+
+/// Loads the function that a filter names from its shared library, or the one with this suffix. Libraries stay
+/// loaded.
+fn function(filter: &Filter, suffix: &str) -> Result<sys::FilterFunction, Fault> {
     let (file, name) = (filter.text("file").unwrap_or_default(), filter.text("function").unwrap_or_default());
-    sys::filter_function(&c_text(file)?, &c_text(name)?)
+    let name = format!("{name}{suffix}");
+    sys::filter_function(&c_text(file)?, &c_text(&name)?)
         .map_err(|why| fault!(FILTER_FAILED, "the function \"{name}\" of {file} cannot be had: {}", why.0))
+}
+
+/// The functions that save and restore what a filter keeps in its `state`.
+#[derive(Clone, Copy)]
+struct MemoryFunctions {
+    state: sys::FilterFunction,
+    restore: sys::FilterFunction,
+}
+
+/// Returns the functions for the memory of a filter, if its library has them.
+///
+/// # Errors
+/// The library has one of them only.
+fn memory_functions(filter: &Filter) -> Result<Option<MemoryFunctions>, Fault> {
+    match (function(filter, STATE_SUFFIX), function(filter, RESTORE_SUFFIX)) {
+        (Ok(state), Ok(restore)) => Ok(Some(MemoryFunctions { state, restore })),
+        (Err(_), Err(_)) => Ok(None),
+        (Ok(_), Err(lacks)) | (Err(lacks), Ok(_)) => Err(lacks),
+    }
 }
 
 /// A filter on one slot whose function is in a shared library.
 struct Library {
     function: sys::FilterFunction,
+    name: String,
+    memory: Option<MemoryFunctions>,
     with: CString,
     state: sys::FilterState,
     whose: String,
@@ -177,19 +211,29 @@ fn bytes_of_number(value: &Value) -> Option<(DType, Vec<u8>)> {
 }
 
 impl Library {
-    fn call(&mut self, given: Option<&Elements<'_>>) -> Result<Vec<Parcel<'static>>, Fault> {
+    fn call(
+        &mut self,
+        function: sys::FilterFunction,
+        given: Option<&Elements<'_>>,
+    ) -> Result<Vec<Parcel<'static>>, Fault> {
         let time =
             given.map(|given| format!(", at message time {}", ShownTime(given.timestamp))).unwrap_or_default();
         let note = format!("{}{time}\n", self.whose);
-        let made = sys::call_filter(self.function, &self.with, &mut self.state, given, &note)?;
+        let made = sys::call_filter(function, &self.with, &mut self.state, given, &note)?;
         made.into_iter().map(FilterOutput::into_parcel).collect()
     }
 
-    fn over(&mut self, times: (f64, Option<f64>), view: &ArrayView<'_>) -> Result<Vec<Parcel<'static>>, Fault> {
+    fn over(
+        &mut self,
+        function: sys::FilterFunction,
+        times: (f64, Option<f64>),
+        view: &ArrayView<'_>,
+    ) -> Result<Vec<Parcel<'static>>, Fault> {
         let (timestamp, next_timestamp) = times;
         let (dtype, order, shape) = (view.dtype, view.order, &view.shape[..]);
-        let mut with =
-            |data: &[u8]| self.call(Some(&Elements { timestamp, next_timestamp, dtype, order, shape, data }));
+        let mut with = |data: &[u8]| {
+            self.call(function, Some(&Elements { timestamp, next_timestamp, dtype, order, shape, data }))
+        };
         // The vector's elements have the size of the array's elements, or of one part of a complex number,
         // so that the data is aligned for the function.
         match dtype {
@@ -202,13 +246,18 @@ impl Library {
     }
 }
 
-impl FilterStep for Library {
-    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+impl Library {
+    /// Calls a function with a message.
+    fn give(
+        &mut self,
+        function: sys::FilterFunction,
+        parcel: Parcel<'_>,
+    ) -> Result<Vec<Parcel<'static>>, Fault> {
         let times = (parcel.timestamp, parcel.next_timestamp);
-        let made = match parcel.data {
-            Data::Lent(view) => self.over(times, &view)?,
+        Ok(match parcel.data {
+            Data::Lent(view) => self.over(function, times, &view)?,
             other => match other.into_value()? {
-                Value::Array(array) => self.over(times, &ArrayView::from(&array))?,
+                Value::Array(array) => self.over(function, times, &ArrayView::from(&array))?,
                 value => {
                     let Some((dtype, bytes)) = bytes_of_number(&value) else {
                         let what = crate::message::kind_of(&value);
@@ -219,14 +268,59 @@ impl FilterStep for Library {
                     data.copy_from_slice(&bytes);
                     let (timestamp, next_timestamp) = times;
                     let order = ArrayOrder::RowMajor;
-                    self.call(Some(&Elements { timestamp, next_timestamp, dtype, order, shape: &[], data }))?
+                    let elements = Elements { timestamp, next_timestamp, dtype, order, shape: &[], data };
+                    self.call(function, Some(&elements))?
                 }
             },
-        };
-        Ok(StepOutput::Many(made))
+        })
+    }
+}
+
+impl FilterStep for Library {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+        self.give(self.function, parcel).map(StepOutput::Many)
     }
 
     fn finish(&mut self) -> Result<StepOutput<'static>, Fault> {
-        self.call(None).map(StepOutput::Many)
+        self.call(self.function, None).map(StepOutput::Many)
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        if self.memory.is_some() {
+            FilterMemory::Some(self)
+        } else if self.state.is_none() {
+            FilterMemory::None
+        } else {
+            let name = &self.name;
+            FilterMemory::Hidden(format!(
+                "the function \"{name}\" keeps something in its state, which checkpoints cannot save; write \
+                 \"{name}{STATE_SUFFIX}\" and \"{name}{RESTORE_SUFFIX}\" beside it (ligament_filter.h)"
+            ))
+        }
+    }
+}
+
+/// The messages that the function for the state sends on, which the other one gets back.
+impl Memory for Library {
+    fn state(&mut self) -> Result<Value, Fault> {
+        let Some(MemoryFunctions { state, .. }) = self.memory else { return Ok(Value::None) };
+        let made = self.call(state, None)?.into_iter().map(|parcel| {
+            let Parcel { timestamp, next_timestamp, data } = parcel;
+            let data = data.into_value()?;
+            Ok(message_state(&Message { timestamp, next_timestamp, data, ..Message::default() }, &None))
+        });
+        made.collect::<Result<_, _>>().map(Value::List)
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), Fault> {
+        let (Some(MemoryFunctions { restore, .. }), Value::List(made)) = (self.memory, state) else {
+            return Err(fault!(CHECKPOINT_UNREADABLE, "what it remembered is of another form"));
+        };
+        for one in made {
+            let Some((message, _)) = message_of_state(one) else { continue };
+            let Message { timestamp, next_timestamp, data, .. } = message;
+            self.give(restore, Parcel { timestamp, next_timestamp, data: Data::Kept(data) })?;
+        }
+        Ok(())
     }
 }

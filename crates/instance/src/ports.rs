@@ -239,6 +239,12 @@ impl PortState {
         own.chain(shared.into_iter().flatten()).copied()
     }
 
+    /// Returns the channels of a slot.
+    pub fn channels_at(&self, slot: usize) -> &[usize] {
+        let own = || self.slots.get(slot).map_or(&[][..], Vec::as_slice);
+        self.resizable.as_ref().map_or_else(own, |shared| &shared.channels)
+    }
+
     /// Returns the channel on which a slot receives. A connected slot has exactly one.
     pub fn channel_at(&self, slot: usize) -> usize {
         let shared = self.resizable.as_ref().and_then(|shared| shared.channels.first());

@@ -3,12 +3,14 @@
 //! message of kind `Slot` names the slot of the messages after it. Messages for slots from which the code
 //! does not receive yet are stored here, in order.
 
+use crate::checkpoint::values::{arrival_of_state, arrival_state};
 use crate::error::{AgentError, Error, PortError};
 use crate::instance::Instance;
 use crate::message::Message;
 use crate::ports::PortState;
 use crate::receive::Arrival;
 use crate::timing::milestone_in;
+use ligament_wire::fields::{counted, entries, Fields};
 use ligament_wire::{ConduitEnd, Encoder, Header, HeaderWords, MessageKind, Value, ValueRef};
 use std::collections::{HashMap, VecDeque};
 
@@ -95,6 +97,52 @@ impl PortState {
             Some(_) => self.is_connected(),
             None => !self.slots[slot].is_empty(),
         }
+    }
+}
+
+impl PortState {
+    /// Returns the state of a resizable port for a checkpoint: its slots, and the messages that have come and
+    /// were not received yet. Returns `None` for other ports.
+    pub fn slots_state(&self) -> Option<Value> {
+        let shared = self.resizable.as_ref()?;
+        let marked = shared.marked.map_or(Value::None, |(slot, length)| {
+            entries([("slot", counted(slot.into())), ("length", counted(length.into()))])
+        });
+        let mut come: Vec<(usize, &SlotMessage)> = Vec::new();
+        for (&slot, queue) in &shared.come {
+            come.extend(queue.iter().map(|kept| (slot, kept)));
+        }
+        let come = come.into_iter().filter_map(|(slot, SlotMessage { length, message, what })| {
+            let what = arrival_state(what, message)?;
+            Some(entries([("slot", counted(slot as u64)), ("length", counted(*length as u64)), ("what", what)]))
+        });
+        Some(entries([
+            ("port", Value::String(self.name.to_string())),
+            ("length", counted(self.slots.len() as u64)),
+            ("marked", marked),
+            ("come", Value::List(come.collect())),
+        ]))
+    }
+
+    /// Restores the state of a resizable port. Returns `None` if something is missing, or has another type.
+    pub fn restore_slots(&mut self, state: &Fields<'_>) -> Option<()> {
+        self.set_length(state.index("length")?).ok()?;
+        let shared = self.resizable.as_mut()?;
+        shared.marked = match state.present("marked")? {
+            None => None,
+            Some(marked) => {
+                let marked = Fields::of(marked)?;
+                let number = |key: &str| u32::try_from(marked.count(key)?).ok();
+                Some((number("slot")?, number("length")?))
+            }
+        };
+        for kept in state.list("come")? {
+            let kept = Fields::of(kept)?;
+            let (what, message) = arrival_of_state(kept.get("what")?)?;
+            let (slot, length) = (kept.index("slot")?, kept.index("length")?);
+            shared.come.entry(slot).or_default().push_back(SlotMessage { length, message, what });
+        }
+        Some(())
     }
 }
 

@@ -544,7 +544,7 @@ impl Instance {
     }
 
     /// Sends an overlay to the receivers of a slot that do not know it yet.
-    fn announce_overlay(&mut self, port: usize, slot: usize, number: u32) -> Result<(), Error> {
+    pub(crate) fn announce_overlay(&mut self, port: usize, slot: usize, number: u32) -> Result<(), Error> {
         let to = &self.table.ports[port].slots[slot];
         if self.endpoint.knows_overlay(to, number) {
             return Ok(());

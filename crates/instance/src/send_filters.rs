@@ -8,7 +8,7 @@ use ligament_shm::own::OwnMemory;
 use ligament_shm::ShmError;
 use ligament_wire::control::ChannelSteps;
 use ligament_wire::times::ShownTime;
-use ligament_wire::HeaderWords;
+use ligament_wire::{decode_body, Bytes, HeaderWords, Limits, Value};
 use std::ops::Range;
 
 /// The conduits of a sending port, at least one of which has the filter `last`.
@@ -50,7 +50,11 @@ pub(crate) struct HeldBody {
 }
 
 impl HeldBody {
-    fn of(source: &impl Source) -> Result<HeldBody, ShmError> {
+    /// Copies a message's body.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn of(source: &impl Source) -> Result<HeldBody, ShmError> {
         let (head, parts, parts_len) = (source.head().len(), source.parts(), source.parts_len());
         let memory = match source.body_len() {
             0 => None,
@@ -61,6 +65,11 @@ impl HeldBody {
             }
         };
         Ok(HeldBody { memory, head, parts, parts_len })
+    }
+
+    /// Returns the value in the body, or `None` if it is none.
+    pub fn value(&self) -> Option<Value> {
+        decode_body(self.parts, Bytes::from(self.bytes().to_vec()), &Limits::default()).ok()
     }
 
     fn bytes(&self) -> &[u8] {
@@ -165,6 +174,17 @@ impl FilteredPort {
                 Ok(())
             }
         }
+    }
+
+    /// Returns the messages that are held back, with their slots and channels.
+    pub fn held(&self) -> impl Iterator<Item = (usize, usize, &HeldMessage)> {
+        self.keeping.iter().filter_map(|one| Some((one.slot, one.channel, one.kept.as_ref()?)))
+    }
+
+    /// Holds a message back on a channel of a slot. Returns false if the channel has no filter `last`.
+    pub fn hold(&mut self, (slot, channel): (usize, usize), message: HeldMessage) -> bool {
+        let place = self.keeping.iter_mut().find(|one| (one.slot, one.channel) == (slot, channel));
+        place.map(|one| one.kept = Some(message)).is_some()
     }
 
     /// Returns the messages that are sent because an iteration of this depth has ended, each with its slot

@@ -2,11 +2,13 @@
 //! time c minus the delay: on the line between two samples, or of the nearest sample.
 
 use crate::chains::Availability;
+use crate::checkpoint::values::{message_of_state, message_state};
 use crate::clock::Clock;
 use crate::error::{ClockError, Error, ErrorKind};
 use crate::instance::Instance;
 use crate::message::{ArrayMut, Message, MessageTimes};
 use crate::receive::{Overlay, Wait};
+use ligament_wire::fields::{counted, entries, Fields};
 use ligament_wire::times::ShownTime;
 use ligament_wire::{Array, DType, Value};
 use std::time::Duration;
@@ -32,6 +34,35 @@ impl Signal {
     /// Returns true if a sample has been received in this pass.
     pub fn has_begun(&self) -> bool {
         self.later.is_some()
+    }
+
+    /// Returns the state for a checkpoint.
+    pub fn state(&self) -> Value {
+        let sample = |sample: &Option<Sample>| {
+            sample.as_ref().map_or(Value::None, |Sample { at_ns, message, overlay }| {
+                let at = Value::String(at_ns.to_string());
+                entries([("at", at), ("message", message_state(message, overlay))])
+            })
+        };
+        let sent = self.sent_ns.map_or(Value::None, counted);
+        entries([("earlier", sample(&self.earlier)), ("later", sample(&self.later)), ("sent", sent)])
+    }
+
+    /// Puts a state back. Returns `None` if something is missing, or has another type.
+    pub fn restore(&mut self, state: &Value) -> Option<()> {
+        let fields = Fields::of(state)?;
+        let sample = |key: &str| {
+            let Some(state) = fields.present(key)? else { return Some(None) };
+            let fields = Fields::of(state)?;
+            let (message, overlay) = message_of_state(fields.get("message")?)?;
+            Some(Some(Sample { at_ns: fields.text("at")?.parse().ok()?, message, overlay }))
+        };
+        (self.earlier, self.later) = (sample("earlier")?, sample("later")?);
+        self.sent_ns = match fields.present("sent")? {
+            None => None,
+            Some(_) => Some(fields.count("sent")?),
+        };
+        Some(())
     }
 }
 

@@ -75,6 +75,23 @@ impl<T> Start<T> {
         })
     }
 
+    /// Returns the items that have arrived, except for ends of conduits: a resumed sender ends its conduit once
+    /// more.
+    pub fn arrived(&self) -> impl Iterator<Item = (PortSlot, &StartItem<T>)> {
+        let arrived = self.came.iter().map(|(&place, came)| (place, came));
+        arrived.filter(|(_, came)| !matches!(came, StartItem::End))
+    }
+
+    /// Returns true if the end of the last pass was reported.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Sets the iteration of the current or last pass, as a checkpoint has it.
+    pub fn restore_iteration(&mut self, iteration: Option<Iteration>, ended: bool) {
+        (self.iteration, self.ended) = (iteration, ended);
+    }
+
     /// Returns true if an item has arrived on a slot.
     pub fn has(&self, place: PortSlot) -> bool {
         self.came.contains_key(&place)

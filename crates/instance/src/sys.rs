@@ -128,6 +128,11 @@ unsafe impl Send for FilterState {}
 
 impl FilterState {
     pub const NONE: FilterState = FilterState(null_mut());
+
+    /// Returns true if the function keeps nothing at present.
+    pub fn is_none(&self) -> bool {
+        self.0.is_null()
+    }
 }
 
 /// The error text of the dynamic loader.

@@ -2,6 +2,8 @@
 //! `pad` supply, and the receivers that must know when an iteration ends. An instance has this only if one
 //! of its conduits has such a filter, or if a peer must know of its iterations.
 
+mod state;
+
 use crate::error::{Error, ErrorKind, TimelineError};
 use crate::instance::Instance;
 use crate::iteration::{Counter, Iteration};
@@ -326,6 +328,10 @@ impl Instance {
     pub(crate) fn let_go(&mut self, port: usize, depth: usize) -> Result<(), Error> {
         let Some(filtered) = &mut self.table.ports[port].filtered else { return Ok(()) };
         for (slot, channel, kept) in filtered.over(depth) {
+            if let Some(HeldMessage { header, .. }) = kept.as_ref().filter(|kept| kept.header.overlay() != 0) {
+                // An instance that has resumed may not have sent a message with this overlay yet.
+                self.announce_overlay(port, slot, header.overlay())?;
+            }
             let sent = match &kept {
                 Some(HeldMessage { header, body }) => self.endpoint.send(&[channel], *header, body),
                 None => {

@@ -9,6 +9,7 @@ use crate::events::{events_of, CollectedEvents, EventPort};
 use crate::instance::Instance;
 use crate::message::MessageTimes;
 use ligament_exchange::{IndexMap, Part, Receivers};
+use ligament_wire::fields::{counted, entries, Fields};
 use ligament_wire::{ConduitEnd, Header, HeaderWords, MessageKind, Value, ValueRef};
 
 /// The state of a port that sorts its events by receiver.
@@ -56,6 +57,40 @@ impl EventSorting {
                 self.receivers[*rank as usize].events.push(time, id);
             }
         }
+    }
+}
+
+impl EventSorting {
+    /// Returns the state for a checkpoint. The table follows from the maps.
+    pub fn state(&self) -> Value {
+        let receiver = |receiver: &SortedReceiver| {
+            entries([
+                ("known", counted(receiver.known)),
+                ("map", receiver.map.as_ref().map_or(Value::None, IndexMap::to_value)),
+            ])
+        };
+        let receivers = self.receivers.iter().map(receiver);
+        entries([("passes", counted(self.passes)), ("receivers", Value::List(receivers.collect()))])
+    }
+
+    /// Puts a state back; `ids` is the number of ids. Returns `None` if something is missing, or is of another
+    /// port.
+    pub fn restore(&mut self, state: &Value, ids: u64) -> Option<()> {
+        let fields = Fields::of(state)?;
+        let receivers = fields.list("receivers")?;
+        if receivers.len() != self.receivers.len() {
+            return None;
+        }
+        self.passes = fields.count("passes")?;
+        for (receiver, state) in self.receivers.iter_mut().zip(receivers) {
+            let fields = Fields::of(state)?;
+            receiver.known = fields.count("known")?;
+            receiver.map = match fields.present("map")? {
+                None => None,
+                Some(map) => Some(IndexMap::from_value(&[ids], map)?),
+            };
+        }
+        Some(())
     }
 }
 

@@ -10,6 +10,7 @@ pub mod domains;
 mod encode;
 mod error;
 mod exit;
+pub mod fields;
 mod gather;
 mod header;
 mod layout;

@@ -11,6 +11,8 @@
 //!   Example: two neighbouring milliseconds since 1970 are two times, whether counted in seconds or in
 //!   milliseconds.
 
+use crate::fields::{counted, entries, optional, Fields};
+use crate::value::Value;
 use std::fmt;
 
 /// Part of the step by which two times that are the same may differ.
@@ -71,6 +73,28 @@ impl TimeSeries {
         self.step = since.into_iter().chain(until).reduce(f64::min).or(self.step);
         self.last = Some(time);
         again
+    }
+
+    /// Returns all of the series as a value, for a checkpoint.
+    pub fn state(&self) -> Value {
+        entries([
+            ("last", optional(self.last)),
+            ("step", optional(self.step)),
+            ("steps", counted(self.steps)),
+            ("largest", Value::Float(self.largest)),
+        ])
+    }
+
+    /// Makes the series of the value that [`TimeSeries::state`] has returned. Returns `None` for any other
+    /// value.
+    pub fn of_state(state: &Value) -> Option<TimeSeries> {
+        let fields = Fields::of(state)?;
+        Some(TimeSeries {
+            last: fields.optional("last")?,
+            step: fields.optional("step")?,
+            steps: fields.count("steps")?,
+            largest: fields.number("largest")?,
+        })
     }
 
     /// Returns true if two times are the same.

@@ -106,6 +106,7 @@ pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
         checkpoints: checkpoints_of(told, instance),
         // Recordings of several domains are refused when the run begins.
         recording: None,
+        had_ended: false,
     };
     let plan = RunPlan {
         run: told.run.clone(),

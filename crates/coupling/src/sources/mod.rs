@@ -12,7 +12,9 @@ pub(crate) use series::Series;
 
 use crate::settings::bad;
 use ligament_catalogue::fault;
-use ligament_instance::{Error, Instance, MessageTimes, Operator, Outputs, Submodel, Value};
+use ligament_instance::{
+    Error, Instance, Message, MessageTimes, Operator, Outgoing, Outputs, Submodel, Value, ValueRef,
+};
 use ligament_wire::times::{ShownTime, TimeSeries};
 
 /// A message of a source.
@@ -44,11 +46,27 @@ pub(crate) struct SourceSubmodel<S> {
     source: S,
     ahead: Option<SourceMessage>,
     times: TimeSeries,
+    /// Number of messages that were sent, and the timestamp of the last one.
+    sent: i64,
+    at: f64,
 }
 
 impl<S: Source> SourceSubmodel<S> {
     pub fn new(source: S) -> SourceSubmodel<S> {
-        SourceSubmodel { source, ahead: None, times: TimeSeries::default() }
+        SourceSubmodel { source, ahead: None, times: TimeSeries::default(), sent: 0, at: 0.0 }
+    }
+
+    /// Takes the message that is sent next, and reads the one after it.
+    fn take_next(&mut self) -> Result<Option<SourceMessage>, Error> {
+        let Some(now) = self.ahead.take() else { return Ok(None) };
+        self.ahead = self.read(Some(&now))?;
+        (self.sent, self.at) = (self.sent + 1, now.timestamp);
+        Ok(Some(now))
+    }
+
+    /// Returns the place up to which the source has sent, for a checkpoint.
+    fn place(&self) -> Outgoing<'static> {
+        Outgoing::at(self.at, ValueRef::Int(self.sent))
     }
 
     /// Reads the next message. A message that is earlier than the one before it is an error.
@@ -96,8 +114,17 @@ impl<S: Source> SourceSubmodel<S> {
 }
 
 impl<S: Source> Submodel for SourceSubmodel<S> {
-    fn initialise(&mut self, _: &mut Instance) -> Result<(), Error> {
+    fn initialise(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        let saved = if instance.resuming()? { Some(instance.load_snapshot()?) } else { None };
+        let sent = match (instance.should_init()?, saved) {
+            (false, Some(Message { data: Value::Int(sent), .. })) => sent,
+            _ => 0,
+        };
         self.ahead = self.read(None)?;
+        // A checkpoint has the place only, since what was sent can be read again.
+        while self.sent < sent {
+            self.take_next()?;
+        }
         Ok(())
     }
 
@@ -106,8 +133,7 @@ impl<S: Source> Submodel for SourceSubmodel<S> {
     }
 
     fn observe(&mut self, instance: &mut Instance) -> Result<(), Error> {
-        let Some(now) = self.ahead.take() else { return Ok(()) };
-        self.ahead = self.read(Some(&now))?;
+        let Some(now) = self.take_next()? else { return Ok(()) };
         // The next time may be the same time, computed in another way. It is then perhaps smaller by a
         // rounding error.
         let following = self.ahead.as_ref().map(|ahead| ahead.timestamp.max(now.timestamp));
@@ -115,11 +141,17 @@ impl<S: Source> Submodel for SourceSubmodel<S> {
         Outputs::of(instance, Operator::OI, times).send_to_all(&now.data)
     }
 
-    fn solve(&mut self, _: &mut Instance) -> Result<(), Error> {
+    fn solve(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        if instance.should_save_snapshot(self.at)? {
+            instance.save_snapshot(&self.place())?;
+        }
         Ok(())
     }
 
-    fn observe_final(&mut self, _: &mut Instance) -> Result<(), Error> {
+    fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        if instance.should_save_final_snapshot()? {
+            instance.save_final_snapshot(&self.place())?;
+        }
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ mod evaluate;
 mod parse;
 
 use crate::chain::{FilterRemark, FilterStep, StepOutput};
+use crate::memory::FilterMemory;
 use crate::numbers::NumberBuffer;
 use crate::parcel::{Data, Parcel};
 use evaluate::Machine;
@@ -118,6 +119,10 @@ impl FilterStep for Expression {
         }
         let made = self.machine.run(&self.program, numbers, time);
         Ok(StepOutput::One(parcel.with(Data::Own(made))))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
     }
 }
 

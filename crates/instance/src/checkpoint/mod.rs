@@ -3,6 +3,7 @@
 
 mod resume;
 mod save;
+pub(crate) mod values;
 
 use crate::error::{Error, ErrorKind};
 use crate::instance::Instance;
@@ -11,7 +12,7 @@ use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
 use ligament_checkpoint::{file_name, moment_directory, CheckpointWriter, Moments, SavePoint, FILES_SUFFIX};
 use ligament_model::Operator;
-use ligament_wire::control::{CheckpointOutcome, CheckpointPlan, Welcome};
+use ligament_wire::control::{ChannelInfo, CheckpointOutcome, CheckpointPlan, Welcome};
 use std::path::{Path, PathBuf};
 
 pub(crate) use resume::ResumedState;
@@ -50,7 +51,7 @@ impl LoopStep {
     }
 }
 
-/// A receiving channel, by which a resumed run finds it again.
+/// A channel, by which a resumed run finds it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChannelName {
     pub port: String,
@@ -69,12 +70,16 @@ pub(crate) struct CheckpointState {
     due: Option<f64>,
     /// The name of the files: the instance, with its rank if its ranks speak for themselves.
     name: String,
+    /// The receiving channels, and those on which the instance sends.
     channels: Vec<ChannelName>,
+    sends: Vec<ChannelName>,
     /// Files whose cut is not whole yet, by moment. `None` if the file could not be written.
     open: Vec<(f64, Option<CheckpointWriter>)>,
     /// True if `reuse_instance` will begin a pass, once `should_save_final_snapshot` has found out.
     next_pass: Option<bool>,
     resumed: Option<ResumedState>,
+    /// True if the run knows that this instance cannot be saved, which turned out while it ran.
+    is_unsavable: bool,
 }
 
 impl CheckpointState {
@@ -120,24 +125,26 @@ impl Instance {
             Some(rank) => format!("{}:{}", self.name(), rank.number),
             _ => self.name().to_owned(),
         };
-        let channels = welcome.receives.iter().map(|channel| ChannelName {
+        let named = |channel: &ChannelInfo| ChannelName {
             port: welcome.ports.get(channel.port as usize).map_or_else(String::new, |port| port.name.clone()),
             slot: channel.slot,
             from: channel.peer_port.clone(),
-        });
+        };
         let mut state = CheckpointState {
             plan: plan.clone(),
             moments: Moments::new(plan.moments.clone()),
             saved: None,
             due: None,
             name,
-            channels: channels.collect(),
+            channels: welcome.receives.iter().map(named).collect(),
+            sends: welcome.sends.iter().map(named).collect(),
             open: Vec::new(),
             next_pass: None,
             resumed: None,
+            is_unsavable: false,
         };
         if let Some(file) = state.resume_file(self.name()) {
-            state.resumed = Some(self.restore(&file, &state.name, &state.channels)?);
+            state.resumed = Some(self.restore(&file, &state)?);
             state.saved = state.resumed.as_ref().map(|resumed| resumed.moment).filter(|at| at.is_finite());
         }
         self.checkpoints = Some(Box::new(state));
@@ -145,9 +152,9 @@ impl Instance {
     }
 
     /// Fails if checkpoints cannot save the state of this instance.
-    fn can_save(&self) -> Result<(), Error> {
+    fn can_save(&mut self) -> Result<(), Error> {
         let refused = |fault: Fault| Err(Error::other(ErrorKind::Registration, fault));
-        let name = self.name();
+        let name = self.name().to_owned();
         let flags = self.flags;
         let keeps_nothing = flags.keeps_no_state_for_next_use || flags.state_not_required_for_next_use;
         if !flags.uses_checkpoint_api && !keeps_nothing {
@@ -158,31 +165,41 @@ impl Instance {
                  STATE_NOT_REQUIRED_FOR_NEXT_USE"
             ));
         }
-        let unsupported = |what: &str| {
-            refused(fault!(CHECKPOINT_UNSUPPORTED, "{name} has {what}, which checkpoints cannot save yet"))
-        };
         if matches!(self.endpoint, Transport::Shared(_)) {
-            return unsupported("other instances in its process (run_light)");
+            return refused(fault!(
+                CHECKPOINT_UNSUPPORTED,
+                "{name} has other instances in its process (run_light), which checkpoints cannot save yet"
+            ));
         }
-        if self.clock.is_some() {
-            return unsupported("a clock");
-        }
-        if self.timing.is_some() {
-            return unsupported("conduits with the filters last, repeat or pad, or a timeline of its own");
-        }
-        for port in &self.table.ports {
-            let what = if port.chains.is_some() || port.filtered.is_some() {
-                "filters at the port"
-            } else if port.resizable.is_some() && port.is_connected() {
-                "a port whose number of slots its sender sets,"
-            } else if port.exchanges() {
-                "an exchange of arrays or events at the port"
-            } else {
-                continue;
-            };
-            return unsupported(&format!("{what} \"{}\"", port.name));
+        for port in &mut self.table.ports {
+            if let Some(hidden) = port.chains.as_mut().and_then(|chains| chains.hidden()) {
+                return refused(fault!(CHECKPOINT_UNSUPPORTED, "{name}: {hidden}"));
+            }
         }
         Ok(())
+    }
+
+    /// Returns true if the run has been asked for checkpoints from its start.
+    pub(crate) fn needs_checkpoints(&self) -> bool {
+        self.checkpoints.as_ref().is_some_and(|state| state.plan.required)
+    }
+
+    /// Tells the run, once, that this instance cannot be saved. Nobody has asked for checkpoints so far.
+    pub(crate) fn cannot_be_saved(&mut self, why: &str) -> Result<(), Error> {
+        let known =
+            self.checkpoints.as_mut().is_none_or(|state| std::mem::replace(&mut state.is_unsavable, true));
+        if known {
+            return Ok(());
+        }
+        let why = format!("{}: {why}", self.name());
+        self.report_checkpoint(f64::NEG_INFINITY, CheckpointOutcome::Unsavable { why })
+    }
+
+    /// Says that this instance keeps no state, although its flags say that it saves some. A process with
+    /// several kinds of components learns only from its settings which one it is.
+    #[doc(hidden)]
+    pub fn keeps_no_state(&mut self) {
+        (self.flags.uses_checkpoint_api, self.flags.keeps_no_state_for_next_use) = (false, true);
     }
 
     /// Checks that a call is the next one, and otherwise says which is.

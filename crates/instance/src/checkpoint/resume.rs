@@ -1,15 +1,18 @@
 //! Reading the file of an instance from a checkpoint, and putting its contents back into place.
 
-use super::ChannelName;
+use super::values::message_of_state;
+use super::{ChannelName, CheckpointState};
 use crate::error::{Error, ErrorKind};
 use crate::instance::Instance;
 use crate::message::Message;
 use crate::overlay::from_value;
+use crate::receive::settings_of;
 use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
 use ligament_checkpoint::{read_file, CheckpointFile, MessageRecord, RecordKind, SavePoint};
 use ligament_model::Settings;
 use ligament_shm::endpoint::ChannelRemainder;
+use ligament_wire::fields::Fields;
 use ligament_wire::{decode_body, Limits, Value};
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,59 +28,21 @@ pub(crate) struct ResumedState {
     pub again: bool,
 }
 
-/// The fields of a map by name.
-struct Fields<'a>(HashMap<&'a str, &'a Value>);
-
-impl<'a> Fields<'a> {
-    fn of(value: &'a Value) -> Option<Fields<'a>> {
-        let Value::Map(entries) = value else { return None };
-        Some(Fields(entries.iter().map(|(key, value)| (key.as_str(), value)).collect()))
-    }
-
-    fn get(&self, key: &str) -> Option<&'a Value> {
-        self.0.get(key).copied()
-    }
-
-    fn text(&self, key: &str) -> Option<&'a str> {
-        match self.get(key)? {
-            Value::String(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn count(&self, key: &str) -> Option<u64> {
-        match self.get(key)? {
-            Value::Int(count) => u64::try_from(*count).ok(),
-            _ => None,
-        }
-    }
-
-    fn number(&self, key: &str) -> Option<f64> {
-        match self.get(key)? {
-            Value::Float(number) => Some(*number),
-            _ => None,
-        }
-    }
-
-    fn settings(&self, key: &str) -> Option<Settings> {
-        from_value(self.get(key)?)
-    }
+/// Returns the settings in a field.
+fn settings(fields: &Fields<'_>, key: &str) -> Option<Settings> {
+    from_value(fields.get(key)?)
 }
 
 impl Instance {
     /// Reads the file from which this instance resumes, and restores the library's state and the messages
     /// that were under way.
-    pub(super) fn restore(
-        &mut self,
-        path: &Path,
-        name: &str,
-        channels: &[ChannelName],
-    ) -> Result<ResumedState, Error> {
+    pub(super) fn restore(&mut self, path: &Path, state: &CheckpointState) -> Result<ResumedState, Error> {
+        let name = &state.name;
         let restored = read_file(path).and_then(|file| {
-            if file.info.instance != name {
+            if file.info.instance != *name {
                 return Err(refused(path, &format!("it is of {}, and this is {name}", file.info.instance)));
             }
-            self.restore_from(&file, channels)
+            self.restore_from(&file, state)
                 .ok_or_else(|| refused(path, "it is incomplete"))?
                 .map_err(|why| refused(path, why.text()))
         });
@@ -88,7 +53,7 @@ impl Instance {
     fn restore_from(
         &mut self,
         file: &CheckpointFile,
-        channels: &[ChannelName],
+        state: &CheckpointState,
     ) -> Option<Result<ResumedState, Fault>> {
         let mut resumed =
             ResumedState { moment: file.info.moment.0, point: file.info.point, state: None, again: false };
@@ -106,9 +71,12 @@ impl Instance {
                     resumed.state =
                         Some(Message { timestamp, next_timestamp, data: value, ..Message::default() });
                 }
-                RecordKind::Library => resumed.again = self.restore_library(&value)?,
+                RecordKind::Library => match self.restore_library(&value, state)? {
+                    Ok(again) => resumed.again = again,
+                    Err(why) => return Some(Err(why)),
+                },
                 _ => {
-                    if let Err(why) = self.restore_channels(&value, &file.records, channels)? {
+                    if let Err(why) = self.restore_channels(&value, &file.records, &state.channels)? {
                         return Some(Err(why));
                     }
                 }
@@ -117,29 +85,34 @@ impl Instance {
         Some(Ok(resumed))
     }
 
-    fn restore_library(&mut self, value: &Value) -> Option<bool> {
+    /// Returns true if a pass was to follow.
+    fn restore_library(&mut self, value: &Value, state: &CheckpointState) -> Option<Result<bool, Fault>> {
         let fields = Fields::of(value)?;
         self.set_passes(fields.count("passes")?);
-        self.overlays.restore(fields.settings("overlay")?, fields.settings("implicit"));
-        self.steered = fields.settings("steered")?;
-        let Value::List(initial) = fields.get("initial")? else { return None };
-        for one in initial {
+        self.overlays.restore(settings(&fields, "overlay")?, settings(&fields, "implicit"));
+        self.steered = settings(&fields, "steered")?;
+        for one in fields.list("initial")? {
             let one = Fields::of(one)?;
-            let port = self.table.find(one.text("port")?).ok()?;
-            let message = Message {
-                timestamp: one.number("timestamp")?,
-                next_timestamp: one.number("next_timestamp"),
-                data: one.get("data")?.clone(),
-                ..Message::default()
-            };
-            let overlay = Some(one.get("overlay")?).filter(|overlay| !matches!(overlay, Value::None));
-            let slot = usize::try_from(one.count("slot")?).ok()?;
-            self.initial.insert((port, slot), (message, overlay.cloned().map(Arc::new)));
+            let place = (self.table.find(one.text("port")?).ok()?, one.index("slot")?);
+            let (mut message, overlay) = message_of_state(one.get("message")?)?;
+            if self.flags.dont_apply_overlay {
+                message.settings = Some(settings_of(overlay.clone()));
+            }
+            self.initial.insert(place, (message, overlay));
         }
-        match fields.get("again")? {
-            Value::Bool(again) => Some(*again),
-            _ => None,
+        for slots in fields.list("slots")? {
+            let slots = Fields::of(slots)?;
+            let port = self.table.find(slots.text("port")?).ok()?;
+            self.table.ports[port].restore_slots(&slots)?;
         }
+        let again = fields.truth("again")?;
+        self.restore_timeline(fields.get("timeline")?, again)?;
+        self.restore_held(fields.list("held")?, &state.sends)?;
+        self.restore_exchanges(fields.get("exchanges")?)?;
+        if let Err(why) = self.restore_filters(fields.list("filters")?)? {
+            return Some(Err(why));
+        }
+        Some(Ok(again))
     }
 
     fn restore_channels(

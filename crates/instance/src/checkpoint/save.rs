@@ -1,16 +1,17 @@
 //! Writing the file of an instance at a checkpoint. The code's state and the library's are written at the save;
 //! the messages that were under way follow when the marks of all senders have come.
 
+use super::values::{message_state, settings_state};
 use super::CheckpointState;
-use crate::error::{Error, ErrorKind};
+use crate::error::{AgentError, Error, ErrorKind};
 use crate::instance::{Instance, LogLevel};
 use crate::message::Outgoing;
-use crate::overlay::to_wire;
 use crate::transport::Transport;
 use ligament_catalogue::{fault, Fault};
 use ligament_checkpoint::{file_name, moment_directory, CheckpointWriter, FileInfo, RecordKind, SavePoint};
 use ligament_shm::endpoint::{CutContents, EndedCut, MessageUnderWay};
 use ligament_wire::control::{CheckpointOutcome, Request};
+use ligament_wire::fields::{counted, entries};
 use ligament_wire::steering::ModelTime;
 use ligament_wire::{Encoder, Header, Value, ValueRef};
 use std::path::{Path, PathBuf};
@@ -41,8 +42,8 @@ impl Instance {
             next_timestamp: message.next_timestamp,
             ..Header::default()
         });
+        let library = self.library_state(again)?;
         self.begin_cut(moment)?;
-        let library = self.library_state(again);
         let Some(state) = &mut self.checkpoints else { return Ok(()) };
         state.saved = Some(moment);
         let info = FileInfo {
@@ -151,26 +152,33 @@ impl Instance {
     }
 
     /// Returns the state of the library that a resumed instance needs beside the code's state.
-    fn library_state(&self, again: bool) -> Value {
-        let settings = |settings: &ligament_model::Settings| Value::Settings(to_wire(settings));
+    ///
+    /// # Errors
+    /// `Filter` if a filter cannot say what it remembers.
+    fn library_state(&mut self, again: bool) -> Result<Value, Error> {
+        let filters = self.filters_state()?;
+        let sends = self.checkpoints.as_ref().map_or(&[][..], |state| &state.sends);
+        let held = self.held_state(sends).ok_or(AgentError::Filters)?;
         let initial = self.initial.iter().map(|(&(port, slot), (message, overlay))| {
             entries([
                 ("port", Value::String(self.table.ports[port].name.to_string())),
-                ("slot", Value::Int(slot as i64)),
-                ("timestamp", Value::Float(message.timestamp)),
-                ("next_timestamp", message.next_timestamp.map_or(Value::None, Value::Float)),
-                ("overlay", overlay.as_deref().cloned().unwrap_or_default()),
-                ("data", message.data.clone()),
+                ("slot", counted(slot as u64)),
+                ("message", message_state(message, overlay)),
             ])
         });
-        entries([
-            ("passes", Value::Int(self.passes() as i64)),
+        Ok(entries([
+            ("passes", counted(self.passes())),
             ("again", Value::Bool(again)),
-            ("overlay", settings(self.overlays.current())),
-            ("implicit", self.overlays.implicit().map_or(Value::None, settings)),
-            ("steered", settings(&self.steered)),
+            ("overlay", settings_state(self.overlays.current())),
+            ("implicit", self.overlays.implicit().map_or(Value::None, settings_state)),
+            ("steered", settings_state(&self.steered)),
             ("initial", Value::List(initial.collect())),
-        ])
+            ("slots", Value::List(self.table.ports.iter().filter_map(|port| port.slots_state()).collect())),
+            ("filters", filters),
+            ("timeline", self.timeline_state()),
+            ("held", held),
+            ("exchanges", self.exchanges_state()),
+        ]))
     }
 }
 
@@ -203,10 +211,6 @@ impl CheckpointState {
         write_value(&mut writer, RecordKind::Channels, &Value::List(channels.collect()))?;
         writer.finish().map(|()| true)
     }
-}
-
-fn entries<const N: usize>(pairs: [(&str, Value); N]) -> Value {
-    Value::Map(pairs.map(|(key, value)| (key.to_owned(), value)).into())
 }
 
 fn write_message(writer: &mut CheckpointWriter, message: &MessageUnderWay) -> Result<(), Fault> {

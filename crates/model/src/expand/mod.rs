@@ -232,15 +232,22 @@ impl ResolvedModel {
 
     /// Returns the name of the light program that runs this instance and all others of its kind in one
     /// process, if the model says so. All shipped components share one such program; those written in
-    /// Python share another.
+    /// Python share another. In a run with checkpoints, shipped components whose state can be saved have
+    /// processes of their own.
     pub fn light_program(&self, instance: u32) -> Option<&Reference> {
         if let Some(shipped) = self.program(instance).and_then(Program::shipped) {
-            return Some(shipped.shared_process());
+            let is_alone = self.uses_checkpoints() && shipped.is_savable();
+            return (!is_alone).then(|| shipped.shared_process());
         }
         let component = &self.components[self.instances[instance as usize].component as usize];
         // A function in a script is found by the name of the implementation or of the component.
         let names = component.implementation.iter().chain([&component.name]);
         names.into_iter().find(|name| self.ligament.light.contains_key(*name))
+    }
+
+    /// Returns true if the model saves checkpoints by rules, or resumes from one.
+    pub fn uses_checkpoints(&self) -> bool {
+        !self.checkpoints.is_empty() || !self.resume.is_empty()
     }
 
     /// Returns true if the run continues when this instance ends too early. Never true for an instance with

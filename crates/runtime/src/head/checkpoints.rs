@@ -51,11 +51,6 @@ pub(super) struct Checkpoints {
     moments: Moments,
 }
 
-/// Returns true if a model saves by rules or resumes.
-pub(super) fn is_in_use(model: &ResolvedModel) -> bool {
-    !model.checkpoints.is_empty() || !model.resume.is_empty()
-}
-
 /// Adds the checkpoints of a model to the plan of its run. If the model has none, somebody may ask for them
 /// while the run goes on, and the instances that cannot be saved are noted.
 ///
@@ -80,20 +75,24 @@ pub(super) fn begin(
             ));
         }
     }
-    let required = is_in_use(model);
-    for (_, light) in (0..).zip(&plan.instances).filter(|(number, _)| model.light_program(*number).is_some()) {
+    let required = model.uses_checkpoints();
+    for (number, light) in
+        (0..).zip(&plan.instances).filter(|(number, _)| model.light_program(*number).is_some())
+    {
         let name = &light.name;
         if required {
             return Err(fault!(
                 CHECKPOINT_UNSUPPORTED,
-                "{name} is a light component, or one that comes with Ligament, and a checkpoint cannot save \
-                 its state yet; run without checkpoints: --ignore checkpoints, --ignore resume"
+                "{name} is {}, and a checkpoint cannot save its state yet; run without checkpoints: --ignore \
+                 checkpoints, --ignore resume",
+                kind_of(model, number)
             ));
         }
-        let why = format!("{name} is a light component, or one that comes with Ligament");
+        let why = format!("{name} is {}", kind_of(model, number));
         saves.unsavable.insert(name.clone(), why);
     }
     let ended = examine(plan, &model.resume)?;
+    plan.instances.iter_mut().for_each(|instance| instance.had_ended = ended.contains(&instance.name));
     let directory = run.join(CHECKPOINTS_DIRECTORY);
     let moments: Vec<MomentRule> = rules.simulation_time.iter().map(moment_rule).collect();
     let savable = |one: &&mut PlannedInstance| !saves.unsavable.contains_key(&one.name);
@@ -109,6 +108,18 @@ pub(super) fn begin(
         });
     }
     Ok(Checkpoints { directory, ended, moments: Moments::new(moments), ..Checkpoints::default() })
+}
+
+/// Returns the kind of an instance that shares its process with others.
+fn kind_of(model: &ResolvedModel, instance: u32) -> String {
+    let shipped = model.program(instance).and_then(|program| program.shipped());
+    match shipped {
+        Some(shipped) if shipped.is_savable() => {
+            format!("a {}, which is saved only in a run that has checkpoints from its start", shipped.name)
+        }
+        Some(shipped) => format!("a {}", shipped.name),
+        None => "a light component".to_owned(),
+    }
 }
 
 /// Looks at the files from which the instances resume, before any of them starts. Returns the instances that
@@ -236,6 +247,9 @@ impl Runtime<'_> {
         self.checkpoints.over.insert(rank);
         let open: Vec<u64> = self.checkpoints.saved.keys().copied().collect();
         open.into_iter().for_each(|moment| self.complete_checkpoint(f64::from_bits(moment)));
+        if self.checkpoints.over.len() == self.ranks.count() {
+            self.saves_end_soon();
+        }
     }
 
     /// Gives a checkpoint its number, if the files of all ranks are there.

@@ -208,7 +208,7 @@ pub fn run_over<'a>(
     let checkpoints = checkpoints::begin(model, directory.path(), &mut plan, &mut saves);
     let checkpoints = checkpoints.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     let recordings = recordings::begin(model, &options.recorded, directory.path(), &mut plan);
-    let recordings = recordings.and_then(|recordings| match (&spread, checkpoints::is_in_use(model)) {
+    let recordings = recordings.and_then(|recordings| match (&spread, model.uses_checkpoints()) {
         _ if recordings.is_empty() => Ok(recordings),
         (Some(_), _) => {
             Err(recordings::unusable("a run over several domains is not recorded yet; run it on one machine"))
