@@ -85,7 +85,9 @@ FILES = """
                 directory = instance.snapshot_directory()
                 os.makedirs(f"{directory}/deep")
                 open(f"{directory}/deep/state", "w").write(f"of step {number}")
-                open(f"{directory}/large", "wb").write(bytes([number]) * 3_000_001)
+                # The last file is still on its way when the process has ended.
+                size = 60_000_001 if number == 6 else 3_000_001
+                open(f"{directory}/large", "wb").write(bytes([number]) * size)
                 open(f"{directory}/nothing", "wb").close()
                 instance.save_snapshot(Message(float(number), None, number))
         instance.should_save_final_snapshot()
@@ -101,6 +103,7 @@ programs: {{code: {python_code("code", FILES)}}}
     saved = spread("peers", model + every(2.0)).done()
     kept = saved.directory / "checkpoints" / "3" / "slow.files"
     assert (kept / "large").read_bytes() == bytes([4]) * 3_000_001
+    assert saved.checkpoints()[4]["over"] == [], saved.text
     resumed = spread("peers", model, saved.resume_file(3)).done()
     here = start(model, saved.resume_file(3))
     finds = "finds ['deep/state', 'large', 'nothing'] of step 4\n"

@@ -57,7 +57,7 @@ pub fn plan_to_wire(plan: &RunPlan, model: &ResolvedModel, distribution: &Distri
             grid: instance.grid.clone(),
             is_saved: instance.checkpoints.is_some().then_some(true),
             resume: instance.checkpoints.as_ref().and_then(|checkpoints| checkpoints.resume.clone()),
-            had_ended: None,
+            had_ended: instance.had_ended.then_some(true),
         });
     }
     wire::RunPlan {
@@ -106,7 +106,7 @@ pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
         checkpoints: checkpoints_of(told, instance),
         // Recordings of several domains are refused when the run begins.
         recording: None,
-        had_ended: false,
+        had_ended: instance.had_ended == Some(true),
     };
     let plan = RunPlan {
         run: told.run.clone(),
@@ -249,5 +249,36 @@ pub fn resources_from_wire(told: wire::Resources) -> Resources {
             mpi_processes_per_node: number(processes),
             threads_per_mpi_process: number(threads),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODEL: &str = "ymmsl_version: v0.2
+models: {m: {components: {a: {implementation: p}, b: {implementation: p}}}}
+programs: {p: {executable: /bin/true}}
+";
+
+    #[test]
+    fn what_a_run_saves_and_resumes_is_the_same_in_all_domains() {
+        let model = ligament_model::read(MODEL, "m.ymmsl").into_result().unwrap().expand().unwrap();
+        let mut plan = RunPlan::of(&model, "run").unwrap();
+        let checkpoints = CheckpointPlan {
+            directory: "/run/checkpoints/.unfinished".into(),
+            moments: Vec::new(),
+            at_end: true,
+            resume: Some("/old/a.checkpoint".into()),
+            required: true,
+        };
+        plan.instances[0].checkpoints = Some(checkpoints.clone());
+        plan.instances[0].had_ended = true;
+        let (placement, homes) = ([DomainId::HEAD, DomainId::new(1)], vec![String::new(); 2]);
+        let distribution = Distribution { placement: &placement, homes: &homes, nodes: &HashMap::new() };
+        let there = plan_from_wire(&plan_to_wire(&plan, &model, &distribution)).0.instances;
+        assert_eq!(there[0].checkpoints, Some(checkpoints));
+        assert_eq!(there[1].checkpoints, None);
+        assert_eq!([there[0].had_ended, there[1].had_ended], [true, false]);
     }
 }

@@ -224,7 +224,11 @@ impl<'a> Domain<'a> {
         };
         let resources = resources_from_wire(instance.resources).of_each(instance.ranks.unwrap_or(1) as usize);
         let program = program_from_wire(program)?;
-        let program = if instance.had_ended == Some(true) { program_of_ended(&program) } else { program };
+        let starts_together = instance.ranks.is_some() && program.execution_model.is_mpi();
+        let program = match instance.had_ended {
+            Some(true) if !starts_together => program_of_ended(&program),
+            _ => program,
+        };
         let command = prepare(&program, resources, &place);
         self.commands.insert(i, command?);
         Ok(())

@@ -420,13 +420,9 @@ impl<'a> Runtime<'a> {
         });
         let distribution =
             Distribution { placement: &abroad.part.placement, homes: &homes, nodes: &self.nodes };
-        let mut plan = plan_to_wire(plan, self.model, &distribution);
-        for (i, instance) in InstanceId::first(plan.instances.len()).zip(&mut plan.instances) {
-            instance.had_ended = self.has_stand_in(i).then_some(true);
-        }
         let begin = Begin {
             version: VERSION,
-            plan,
+            plan: plan_to_wire(plan, self.model, &distribution),
             domains: std::iter::once(here).chain(others).collect(),
             directory: self.directory.path().to_string_lossy().into_owned(),
             marker,

@@ -99,11 +99,6 @@ impl Runtime<'_> {
         had_ended.then(|| program_of_ended(program))
     }
 
-    /// Returns true if a process of Ligament takes the place of an instance.
-    pub(super) fn has_stand_in(&self, instance: InstanceId) -> bool {
-        self.stand_in(instance).is_some()
-    }
-
     fn nodes_of(&self, instance: InstanceId) -> &[NodeShare] {
         self.nodes.get(&instance).map_or(&[], Vec::as_slice)
     }

@@ -118,8 +118,8 @@ pub struct Instance {
     /// The file from which the instance resumes, as the head sees it.
     #[n(15)]
     pub resume: Option<String>,
-    /// True if the instance had ended at the checkpoint from which the run resumes, so that a process of
-    /// Ligament takes its place.
+    /// True if the instance had ended at the checkpoint from which the run resumes. A process of Ligament takes
+    /// its place, except for ranks that one command starts.
     #[n(16)]
     pub had_ended: Option<bool>,
 }
