@@ -15,7 +15,7 @@ class Domains:
     them. Agents have directories of their own unless `shared`, and then see the run directory."""
 
     def __init__(self, place, models, arguments=(), *, shared=False, env=None, before_agent=()):
-        place.mkdir()
+        place.mkdir(exist_ok=True)
         self.place, self.agents, self.texts, self.is_over = place, [], [], False
         self.before_agent, self.shared = list(before_agent), shared
         self.scratch = place / "scratch"

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT, Run
+from domains import Domains
 from test_resume import calls, peers
 
 KILLS = int(os.environ.get("LIGAMENT_KILLS", "8"))
@@ -117,6 +118,47 @@ def test_kills_at_random_moments(start, tmp_path, kind):
         for name in names:
             assert result(runs, name) == plain.end(name), (seed, name, runs[-1].text)
         kills, seed = kills + killed, seed + 1
+
+
+class DisturbanceOfDomains(Disturbance):
+    """Kills codes and agents of a run over two domains. What an instance has written stays in a domain whose
+    agent is killed, so no agent is killed once an instance may have ended."""
+
+    LAST_MOMENT = 12.0
+
+    def processes(self):
+        codes = super().processes()
+        begins = self.furthest is None or self.furthest < self.LAST_MOMENT
+        agents = [agent.pid for agent in self.domains.agents if agent.poll() is None]
+        return codes + [pid for pid in agents if pid not in self.killed and codes and begins]
+
+    def runs(self, model, on):
+        """Runs a model with restarts over two domains. Returns all runs, the last one last."""
+        (self.place / "model.ymmsl").write_text(model)
+        env = {"NUMBERS": str(self.place / "numbers"), "PAUSE": "0.01"}
+        self.domains = Domains(self.place, [self.place / "model.ymmsl"], ["--on", on], env=env)
+        try:
+            while self.domains.head.poll() is None and len(self.killed) < self.wanted:
+                time.sleep(self.chance.uniform(0.0, self.pause))
+                self.kill_one()
+            return self.domains.runs()
+        finally:
+            self.domains.end()
+
+
+@pytest.mark.parametrize("kind", ["calls", "ahead"])
+def test_kills_at_random_moments_in_two_domains(start, tmp_path, kind):
+    model, on = {"calls": (calls(), "1=micro"), "ahead": (peers(3), "1=slow")}[kind]
+    plain = start(model)
+    names = [one.name for one in (plain.directory / "instances").iterdir()]
+    kills, seed = 0, SEED
+    while kills < KILLS / 4:
+        disturbance = DisturbanceOfDomains(tmp_path / f"seed{seed}", seed, pause=0.6)
+        runs = disturbance.runs(model + RULES, on)
+        assert runs[-1].status == 0, (seed, runs[-1].text)
+        for name in names:
+            assert result(runs, name) == plain.end(name), (seed, name, runs[-1].text)
+        kills, seed = kills + len(disturbance.killed), seed + 1
 
 
 class Example:
