@@ -254,15 +254,7 @@ impl Runtime<'_> {
 
     /// Gives a checkpoint its number, if the files of all ranks are there.
     pub(super) fn complete_checkpoint(&mut self, moment: f64) {
-        let Some(saved) = self.checkpoints.saved.get(&moment.to_bits()) else { return };
-        let missing: Vec<RankId> = self.ranks.all().filter(|rank| !saved.contains(rank)).collect();
-        let coming = self.checkpoints.coming.get(&moment.to_bits());
-        let is_open = |rank: &RankId| {
-            !self.checkpoints.over.contains(rank) || coming.is_some_and(|coming| coming.contains(rank))
-        };
-        if missing.iter().any(is_open) {
-            return;
-        }
+        let Some(missing) = self.checkpoints.ended_without(moment, self.ranks.all()) else { return };
         self.checkpoints.saved.remove(&moment.to_bits());
         let mut names: Vec<String> = self.ranks.all().map(|rank| self.manager.names().instance(rank)).collect();
         names.dedup();
@@ -297,6 +289,15 @@ impl Checkpoints {
         let open: BTreeSet<u64> = self.saved.keys().chain(self.coming.keys()).copied().collect();
         let lacks = |bits: &u64| !has(self.saved.get(bits)) && !has(self.coming.get(bits));
         open.into_iter().filter(lacks).map(f64::from_bits).filter(|&at| at < moment).collect()
+    }
+
+    /// Returns those of the ranks that had ended before a moment, if the files of all others are there. Returns
+    /// `None` if a rank has not saved, or if its files are on their way.
+    fn ended_without(&self, moment: f64, ranks: impl Iterator<Item = RankId>) -> Option<Vec<RankId>> {
+        let saved = self.saved.get(&moment.to_bits())?;
+        let missing: Vec<RankId> = ranks.filter(|rank| !saved.contains(rank)).collect();
+        let have_ended = missing.iter().all(|rank| self.over.contains(rank) && !self.awaits(*rank, moment));
+        have_ended.then_some(missing)
     }
 
     /// Returns true if files of a rank for a moment are on their way.
@@ -422,4 +423,45 @@ fn write_synced(directory: &Path, name: &str, text: &str) -> io::Result<()> {
     fs::File::open(&part)?.sync_all()?;
     fs::rename(&part, directory.join(name))?;
     fs::File::open(directory)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: RankId = RankId::new(0);
+    const SECOND: RankId = RankId::new(1);
+
+    fn with(saved: &[(f64, RankId)], coming: &[(f64, RankId)]) -> Checkpoints {
+        let mut checkpoints = Checkpoints::default();
+        for (moment, rank) in saved {
+            checkpoints.saved.entry(moment.to_bits()).or_default().insert(*rank);
+        }
+        for (moment, rank) in coming {
+            checkpoints.coming.entry(moment.to_bits()).or_default().insert(*rank);
+        }
+        checkpoints
+    }
+
+    #[test]
+    fn a_rank_that_has_ended_while_its_files_are_on_their_way_is_awaited() {
+        let mut checkpoints = with(&[(2.0, FIRST)], &[(2.0, SECOND)]);
+        let ended = |checkpoints: &Checkpoints| checkpoints.ended_without(2.0, [FIRST, SECOND].into_iter());
+        checkpoints.over.insert(SECOND);
+        assert_eq!(ended(&checkpoints), None);
+        checkpoints.has_come(SECOND, 2.0);
+        assert_eq!(ended(&checkpoints), Some(Vec::new()));
+        assert!(!checkpoints.awaits_any());
+        assert_eq!(checkpoints.ended_without(3.0, [FIRST].into_iter()), None, "nobody has saved");
+        let mut checkpoints = with(&[(2.0, FIRST)], &[]);
+        assert_eq!(ended(&checkpoints), None, "it has not saved");
+        checkpoints.over.insert(SECOND);
+        assert_eq!(ended(&checkpoints), Some(vec![SECOND]), "it had ended before");
+    }
+
+    #[test]
+    fn a_moment_is_skipped_if_others_have_saved_and_this_ranks_files_are_not_on_their_way() {
+        let checkpoints = with(&[(1.0, FIRST), (2.0, FIRST)], &[(2.0, SECOND), (3.0, FIRST), (5.0, FIRST)]);
+        assert_eq!(checkpoints.skipped(SECOND, 4.0), [1.0, 3.0]);
+    }
 }
