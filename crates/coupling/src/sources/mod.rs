@@ -12,7 +12,9 @@ pub(crate) use series::Series;
 
 use crate::settings::bad;
 use ligament_catalogue::fault;
-use ligament_instance::{Error, Instance, Message, MessageTimes, Operator, Outgoing, Outputs, Submodel, Value};
+use ligament_instance::{
+    Error, Instance, Message, MessageTimes, Operator, Outgoing, Outputs, Submodel, Value, ValueRef,
+};
 use ligament_wire::times::{ShownTime, TimeSeries};
 
 /// A message of a source.
@@ -64,7 +66,7 @@ impl<S: Source> SourceSubmodel<S> {
 
     /// Returns the place up to which the source has sent, for a checkpoint.
     fn place(&self) -> Outgoing<'static> {
-        Outgoing::at(self.at, self.sent)
+        Outgoing::at(self.at, ValueRef::Int(self.sent))
     }
 
     /// Reads the next message. A message that is earlier than the one before it is an error.
