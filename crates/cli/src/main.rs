@@ -22,6 +22,7 @@ mod launched_agents;
 mod lead_on;
 mod limits;
 mod logs;
+mod lost_machines;
 mod new;
 mod other_end;
 mod page_start;

@@ -3,6 +3,7 @@
 use crate::arguments::{print, Run};
 use crate::check::read;
 use crate::launched_agents::LaunchedAgents;
+use crate::lost_machines::next_machines;
 use crate::restarts::Restarts;
 use crate::spread_options::ByHand;
 use crate::study::settings_of;
@@ -190,6 +191,7 @@ fn carry_out(
     site: &Site,
     resumed: Option<Checkpoint>,
 ) -> i32 {
+    let mut machines = machines.clone();
     let allowed = arguments.restarts.or(model.ligament.restarts).unwrap_or(0);
     let mut restarts = Restarts::new(allowed, resumed);
     ligament_launch::adopt_orphans();
@@ -208,7 +210,7 @@ fn carry_out(
         // The options have the text of the model, which may be long. Only another run needs it again.
         options.may_be_continued = restarts.are_left();
         let own = if restarts.are_left() { options.clone() } else { std::mem::take(&mut options) };
-        let mut result = match run_once(arguments, &model, own, machines, site) {
+        let mut result = match run_once(arguments, &model, own, &machines, site) {
             Ok(result) => result,
             Err(error) => return refuse(arguments, &error),
         };
@@ -224,6 +226,12 @@ fn carry_out(
         if !arguments.json {
             tell(&directory, &result.record, SummaryStyle::Errors);
             ligament_runtime::say(&next.text);
+        }
+        if let Some(next) = next_machines(&machines, &result.record.domains, &model, site.agent_cores) {
+            if !arguments.json {
+                ligament_runtime::say(&next.text);
+            }
+            machines = next.machines;
         }
         options.directory = Some(next.directory);
         options.resumed_from = next.checkpoint.as_ref().map(Checkpoint::name);

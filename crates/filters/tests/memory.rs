@@ -113,7 +113,7 @@ fn each_of_these_filters_needs_its_memory() {
         let differs = (1..24).any(|cut| {
             let (mut whole, mut new) = (chain(filters), chain(filters));
             (0..cut).for_each(|number| drop(passed(&mut whole, Some(message(number, "number")))));
-            let mut left = |chain: &mut Chain| -> Vec<String> {
+            let left = |chain: &mut Chain| -> Vec<String> {
                 let rest = (cut..24).flat_map(|number| passed(chain, Some(message(number, "number"))));
                 rest.collect::<Vec<_>>().into_iter().chain(passed(chain, None)).collect()
             };

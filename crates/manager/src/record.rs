@@ -488,6 +488,9 @@ pub struct DomainRecord {
     /// domain's machine.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub scratch: Option<String>,
+    /// True if the domain's agent was lost before the run ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub lost: bool,
 }
 
 /// A wait that is part of a deadlock.

@@ -60,6 +60,20 @@ pub const IMPLEMENTATION_SETTING: &str = "ligament_implementation";
 
 const SOURCE: &[(&str, Operator)] = &[("out", Operator::OI)];
 const SINK: &[(&str, Operator)] = &[("in", Operator::FInit)];
+/// The functions of `ligament.mappers.mesh` with `method: radial`.
+const RADIAL_FUNCTIONS: &[&str] = &[
+    "compact-polynomial-c0",
+    "compact-polynomial-c2",
+    "compact-polynomial-c4",
+    "compact-polynomial-c6",
+    "compact-polynomial-c8",
+    "compact-tps-c2",
+    "gaussian",
+    "multiquadrics",
+    "inverse-multiquadrics",
+    "thin-plate-splines",
+    "volume-splines",
+];
 const ONE_TO_ONE: &[(&str, Operator)] = &[("in", Operator::FInit), ("out", Operator::OF)];
 const TWO_TO_ONE: &[(&str, Operator)] =
     &[("a", Operator::FInit), ("b", Operator::FInit), ("out", Operator::OF)];
@@ -273,7 +287,11 @@ pub const SHIPPED: &[ShippedComponent] = &[
             needs("from", Str),
             needs("to", Str),
             may("cells", Str),
-            word("method", &["nearest", "linear"]),
+            word("method", &["nearest", "linear", "radial"]),
+            word("function", RADIAL_FUNCTIONS),
+            may("support_radius", Float),
+            may("shape_parameter", Float),
+            word("polynomial", &["separate", "on", "off"]),
             word("constraint", &["consistent", "conservative"]),
             word("masked", &["keep", "skip", "nearest"]),
         ],

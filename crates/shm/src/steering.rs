@@ -93,7 +93,8 @@ impl SteppedInstance {
 
 /// Returns true if an instance that comes to `time` with this step has reached `at`. This allows for
 /// rounding: `time` may be below `at` by up to a quarter of a step. No time below `begin_of(at)` has reached
-/// `at`, so one comparison decides most cases.
+/// `at`, so one comparison decides most cases. The moments of checkpoints have no step: with an infinite one,
+/// all times from `begin_of(at)` on have reached `at`, as for the moments of the model's rules.
 fn has_come(time: f64, step: f64, at: f64) -> bool {
     time >= at || time >= begin_of(at) && at - time <= 0.25 * step
 }
@@ -270,8 +271,7 @@ impl SteeringState {
             let passed = gates.iter().map(|&gate| known.last[gate as usize]).fold(f64::NEG_INFINITY, f64::max);
             is_past |= gates.iter().any(|&gate| {
                 let last = known.last[gate as usize];
-                // The moments of checkpoints allow for rounding only.
-                let step = if gate == Gate::Save { 0.0 } else { known.step[gate as usize] };
+                let step = if gate == Gate::Save { f64::INFINITY } else { known.step[gate as usize] };
                 change.at.is_some_and(|at| has_come(last, step, at))
             });
             if change.kind == ChangeKind::Save {
@@ -393,7 +393,7 @@ impl SteeringState {
     pub fn save_due(&self, member: u32, time: f64) -> Option<f64> {
         let saves = self.changes.iter().filter(|known| known.kind == ChangeKind::Save);
         let open = saves.filter(|known| known.members.contains(&(member, false)));
-        open.filter_map(|known| known.at).filter(|&at| has_come(time, 0.0, at)).reduce(f64::max)
+        open.filter_map(|known| known.at).filter(|&at| has_come(time, f64::INFINITY, at)).reduce(f64::max)
     }
 
     /// Notes that an instance has saved for the checkpoint at `moment`, which is also the one for all earlier

@@ -4,7 +4,9 @@
 //! A missing file is written if `LIGAMENT_WRITE_GOLDEN` is set. An existing file is never overwritten.
 
 use ligament_catalogue::fault;
-use ligament_wire::control::{to_bytes, ChannelSteps, GridEdges, GridInfo, SteerableSetting};
+use ligament_wire::control::{
+    to_bytes, ChannelSteps, CheckpointPlan, GridEdges, GridInfo, MomentRule, SteerableSetting,
+};
 use ligament_wire::domains::*;
 use ligament_wire::status::{AwaitedEvent, EndpointActivity, Status, WaitRecord};
 use ligament_wire::steering::{Matter, ModelTime, ScheduledChange, Steer, Steers};
@@ -67,6 +69,9 @@ fn plan() -> RunPlan {
             edges: vec![GridEdges::Periodic, GridEdges::Mirrored],
             block: 0,
         }),
+        is_saved: Some(true),
+        resume: Some("/run/checkpoints/1/flow.checkpoint".into()),
+        had_ended: Some(true),
     };
     let end = |rank| PlannedEnd { rank: RankId::new(rank), port: 0, slot: Some(1) };
     let steps = ChannelSteps { depth: 2, last: 1, repeats: 1, pads: 2, ..ChannelSteps::default() };
@@ -107,6 +112,13 @@ fn plan() -> RunPlan {
             ScheduledChange { change: 1, at: ModelTime(2.5), matter: set() },
             vec![RankId::new(0)],
         )]),
+        checkpoints: Some(CheckpointPlan {
+            directory: "/run/checkpoints/.unfinished".into(),
+            moments: vec![MomentRule::At(vec![ModelTime(1.5)])],
+            at_end: true,
+            resume: None,
+            required: true,
+        }),
     }
 }
 
@@ -127,11 +139,23 @@ fn what_agents_begin_with_has_the_bytes_of_its_version() {
         output: 1000,
         inputs: vec![input],
         given: vec![given],
+        resume_files: vec![
+            ResumeFile { rank: RankId::new(0), path: None, bytes: 9 },
+            ResumeFile { rank: RankId::new(0), path: Some("grid/1".into()), bytes: 0 },
+        ],
     };
     check("begin", &FromHead::Begin(Box::new(begin)));
     for (name, resources) in [("threads", Resources::Threads(3)), ("nodes", Resources::MpiNodes(2, 3, 4))] {
         check(name, &resources);
     }
+}
+
+#[test]
+fn a_part_of_a_file_of_a_checkpoint_has_the_bytes_of_its_version() {
+    let whole = Some(FileSummary { sha256: [7; 32], mode: 0o600 });
+    let part = FilePart { offset: 3, bytes: vec![1, 2], size: 5, whole };
+    let piece = CheckpointPart { rank: RankId::new(2), moment: ModelTime(1.5), path: Some("a/b".into()), part };
+    check("checkpoint", &FromAgent::Checkpoint(piece));
 }
 
 #[test]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
+from . import radial
 from .errors import Error
 
 # Elements without a meaning here: Ligament logs, measures times, and joins programs itself.
@@ -13,7 +14,7 @@ WITHOUT_MEANING = {"log", "profiling", "m2n:sockets", "m2n:mpi", "m2n:mpi-multip
 # Elements that write files. They are left out with a warning.
 LEFT_OUT = {"export:vtk", "export:vtu", "export:vtp", "export:csv", "watch-point", "watch-integral"}
 # The attributes of each element that are read, or without effect (docs/faces/precice.md).
-_MEASURE, _DATA = "data mesh limit", "name waveform-degree"
+_MEASURE, _DATA, _MAPPING = "data mesh limit", "name waveform-degree", "direction from to constraint"
 ATTRIBUTES = {name: frozenset(words.split()) for name, words in {
     "precice-configuration": "experimental wait-in-finalize sync-mode",
     "solver-interface": "dimensions experimental",
@@ -21,7 +22,12 @@ ATTRIBUTES = {name: frozenset(words.split()) for name, words in {
     "participant": "name control", "provide-mesh": "name",
     "receive-mesh": "name from safety-factor geometric-filter", "write-data": "name mesh",
     "read-data": "name mesh", "data": "name mesh",
-    "mapping:nearest-neighbor": "direction from to constraint", "participants": "first second",
+    "mapping:nearest-neighbor": _MAPPING, "mapping:rbf": _MAPPING + " polynomial",
+    "mapping:rbf-global-direct": _MAPPING + " polynomial",
+    "mapping:rbf-global-iterative": _MAPPING + " polynomial solver-rtol",
+    "mapping:rbf-pum-direct": _MAPPING + " polynomial vertices-per-cluster relative-overlap project-to-input",
+    **{f"basis-function:{name}": "support-radius shape-parameter" for name in radial.FUNCTIONS},
+    "participants": "first second",
     "max-time": "value", "max-time-windows": "value", "time-window-size": "value method",
     "max-iterations": "value", "min-iterations": "value", "exchange": "data mesh from to initialize substeps",
     "absolute-convergence-measure": _MEASURE, "relative-convergence-measure": _MEASURE,
@@ -49,12 +55,14 @@ class Element:
 
 @dataclass(frozen=True)
 class Mapping:
-    """Nearest-neighbour mapping from one mesh to another. `direction` is `read` or `write`."""
+    """Mapping from one mesh to another: by `basis`, or to the nearest neighbour if it is `None`. `direction` is
+    `read` or `write`."""
 
     direction: str
     source: str
     target: str
     constraint: str
+    basis: radial.Basis | None
 
 
 @dataclass(frozen=True)
@@ -276,24 +284,60 @@ def read(path):
 def role(reader, element, data, meshes, participants):
     """Reads a participant."""
     reader.unknown(element, {"provide-mesh", "receive-mesh", "write-data", "read-data",
-                             "mapping:nearest-neighbor"})
+                             *MAPPINGS})
     role = Role()
     role.provided = {reader.named(one, "name", meshes) for one in element.all("provide-mesh")}
     role.received = {reader.named(one, "name", meshes): reader.named(one, "from", participants)
                      for one in element.all("receive-mesh")}
     role.written, role.read = ([(reader.named(one, "name", data), reader.named(one, "mesh", meshes))
                                 for one in element.all(name)] for name in ("write-data", "read-data"))
-    for one in element.all("mapping:nearest-neighbor"):
-        constraint = reader.need(one, "constraint")
-        if constraint not in ("consistent", "conservative"):
-            reader.problem(one, f"the constraint \"{constraint}\" is not there; consistent and "
-                                "conservative are")
-        direction = reader.need(one, "direction")
-        if direction not in ("read", "write"):
-            reader.problem(one, f"the direction \"{direction}\" is not there; read and write are")
-        role.mappings.append(Mapping(direction, reader.named(one, "from", meshes),
-                                     reader.named(one, "to", meshes), constraint))
+    role.mappings = [mapping(reader, one, meshes) for one in element.all(*MAPPINGS)]
     return role
+
+
+MAPPINGS = ("mapping:nearest-neighbor", "mapping:rbf", "mapping:rbf-global-direct",
+            "mapping:rbf-global-iterative", "mapping:rbf-pum-direct")
+
+
+def mapping(reader, element, meshes):
+    """Reads a mapping."""
+    constraint = reader.need(element, "constraint")
+    if constraint not in ("consistent", "conservative"):
+        reader.problem(element, f"the constraint \"{constraint}\" is not there; consistent and "
+                                "conservative are")
+    direction = reader.need(element, "direction")
+    if direction not in ("read", "write"):
+        reader.problem(element, f"the direction \"{direction}\" is not there; read and write are")
+    ends = (reader.named(element, end, meshes) for end in ("from", "to"))
+    basis = None if element.name == "mapping:nearest-neighbor" else read_basis(reader, element, constraint)
+    return Mapping(direction, *ends, constraint, basis)
+
+
+def read_basis(reader, element, constraint):
+    """Reads the function and the polynomial of a mapping by radial basis functions."""
+    polynomial = element.attributes.get("polynomial", "separate")
+    if polynomial not in ("separate", "on", "off"):
+        reader.problem(element, f"\"polynomial\" is \"{polynomial}\"; separate, on or off is wanted")
+    if (polynomial, constraint) == ("off", "conservative"):
+        reader.warnings.append(f"{reader.path}:{element.line}: without a polynomial, a conservative "
+                               "mapping does not keep the sum")
+    names = {f"basis-function:{name}": name for name in radial.FUNCTIONS}
+    reader.unknown(element, names)
+    found = reader.only(element, *names)
+    if not found:
+        reader.problem(element, f"<{element.name}> needs a basis function: {', '.join(names)}")
+        return None
+    (one,), lengths = found, {}
+    for attribute in ("support-radius", "shape-parameter"):
+        lengths[attribute] = reader.number(one, attribute) if attribute in one.attributes else None
+    name = names[one.name]
+    known = [attribute for attribute, functions in
+             (("support-radius", radial.COMPACT), ("shape-parameter", radial.SHAPED)) if name in functions]
+    given = [attribute for attribute, value in lengths.items() if value is not None]
+    if given not in ([[attribute] for attribute in known] or [[]]):
+        reader.problem(one, f"<{one.name}> has {' and '.join(given) or 'no length'}; "
+                            f"{' or '.join(known) or 'none'} is wanted")
+    return radial.Basis(name, *lengths.values(), polynomial)
 
 
 def check_data(reader, participants, configuration):

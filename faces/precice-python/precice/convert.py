@@ -11,6 +11,7 @@ from ligament import Operator
 from .configuration import identifier, read
 from .errors import Error
 from .participant import ports
+from .plan import plan
 
 COUPLING = "coupling"
 
@@ -63,7 +64,8 @@ def model(configuration, programs):
         executable, *arguments = words(name, programs[name])
         lines += [f"  {identifier(name)}:", f"    executable: {json.dumps(executable)}",
                   f"    args: {json.dumps(arguments)}"]
-    lines += ["settings:", f"  precice_config: {json.dumps(str(configuration.path.resolve()))}"]
+    lines += ["settings:", f"  precice_config: {json.dumps(str(configuration.path.resolve()))}",
+              f"  precice_plan: {json.dumps(plan(configuration))}"]
     lines += [f"  {COUPLING}.{name}: {json.dumps(value)}" for name, value in configuration.settings.items()]
     return "\n".join(lines) + "\n"
 

@@ -1,7 +1,8 @@
-"""Nearest-neighbour mapping between two sets of points."""
+"""Mappings between two sets of points: nearest neighbours, and radial basis functions."""
 
 import numpy as np
 
+from . import radial
 from .errors import Error
 
 # Number of distances that are held at once.
@@ -18,8 +19,8 @@ def nearest(points, others):
     return found
 
 
-class NearestNeighbour:
-    """Weights from the points `source` (n, d) to the points `target` (m, d)."""
+class Weights:
+    """The weights of a mapping from the points `source` (n, d) to the points `target` (m, d)."""
 
     def __init__(self, mapping, source, target):
         for name, points in ((mapping.source, source), (mapping.target, target)):
@@ -27,10 +28,21 @@ class NearestNeighbour:
                 raise Error(f"the mapping from \"{mapping.source}\" to \"{mapping.target}\" has no points: the "
                             f"mesh \"{name}\" is empty; call set_mesh_vertices before initialize")
         self.conservative, self.targets = mapping.constraint == "conservative", len(target)
-        self.index = nearest(source, target) if self.conservative else nearest(target, source)
+        # A conservative mapping is the transpose of the consistent one the other way.
+        names, ends = (mapping.source, mapping.target), (source, target)
+        if self.conservative:
+            names, ends = names[::-1], ends[::-1]
+        self.index = self.matrix = None
+        if mapping.basis is None:
+            self.index = nearest(ends[1], ends[0])
+        else:
+            matrix = radial.weights(names, *ends, mapping.basis)
+            self.matrix = matrix.T if self.conservative else matrix
 
     def apply(self, values):
         """Maps values (n, components) to (m, components)."""
+        if self.matrix is not None:
+            return self.matrix @ values
         if not self.conservative:
             return values[self.index]
         mapped = np.zeros((self.targets, values.shape[1]))

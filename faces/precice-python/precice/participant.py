@@ -12,7 +12,7 @@ from ligament import Instance, Message, Operator, RegistrationError
 from . import configuration as configurations
 from .configuration import identifier
 from .errors import Error
-from .mapping import NearestNeighbour
+from .mapping import Weights
 
 # The part of a window by which a time step may miss the window's end.
 SLACK = 1e-9
@@ -331,7 +331,7 @@ class Participant:
             return values
         if mapping not in self._mappings:
             points = (self._meshes[mesh].points for mesh in (source, target))
-            self._mappings[mapping] = NearestNeighbour(mapping, *points)
+            self._mappings[mapping] = Weights(mapping, *points)
         return self._mappings[mapping].apply(values)
 
     def _on_exchange_mesh(self, exchange):

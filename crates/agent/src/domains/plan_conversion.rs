@@ -5,6 +5,7 @@ use crate::plan::{PlannedInstance, PlannedPort, RunPlan};
 use ligament_catalogue::{fault, Fault};
 use ligament_launch::NodeShare;
 use ligament_model::{BaseEnv, ExecutionModel, Operator, Program, Reference, ResolvedModel, Resources};
+use ligament_wire::control::CheckpointPlan;
 use ligament_wire::domains as wire;
 use ligament_wire::{DomainId, InstanceId};
 use std::collections::HashMap;
@@ -54,6 +55,9 @@ pub fn plan_to_wire(plan: &RunPlan, model: &ResolvedModel, distribution: &Distri
             may_fail: instance.may_fail.then_some(true),
             clock: instance.clock,
             grid: instance.grid.clone(),
+            is_saved: instance.checkpoints.is_some().then_some(true),
+            resume: instance.checkpoints.as_ref().and_then(|checkpoints| checkpoints.resume.clone()),
+            had_ended: None,
         });
     }
     wire::RunPlan {
@@ -68,6 +72,11 @@ pub fn plan_to_wire(plan: &RunPlan, model: &ResolvedModel, distribution: &Distri
         timeline: plan.timeline,
         schedule: (!plan.schedule.is_empty()).then(|| plan.schedule.clone()),
         filters: (!plan.filters.is_empty()).then(|| plan.filters.clone()),
+        checkpoints: plan
+            .instances
+            .iter()
+            .find_map(|instance| instance.checkpoints.as_ref())
+            .map(|checkpoints| CheckpointPlan { resume: None, ..checkpoints.clone() }),
     }
 }
 
@@ -94,8 +103,8 @@ pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
         may_fail: instance.may_fail == Some(true),
         clock: instance.clock,
         grid: instance.grid.clone(),
-        // Checkpoints and recordings of several domains are refused when the run begins.
-        checkpoints: None,
+        checkpoints: checkpoints_of(told, instance),
+        // Recordings of several domains are refused when the run begins.
         recording: None,
         had_ended: false,
     };
@@ -111,6 +120,11 @@ pub fn plan_from_wire(told: &wire::RunPlan) -> (RunPlan, Vec<DomainId>) {
         filters: told.filters.clone().unwrap_or_default(),
     };
     (plan, told.instances.iter().map(|instance| instance.domain).collect())
+}
+
+fn checkpoints_of(told: &wire::RunPlan, instance: &wire::Instance) -> Option<CheckpointPlan> {
+    let plan = told.checkpoints.as_ref().filter(|_| instance.is_saved == Some(true))?;
+    Some(CheckpointPlan { resume: instance.resume.clone(), ..plan.clone() })
 }
 
 fn port_to_wire(port: &PlannedPort) -> wire::Port {

@@ -1,6 +1,7 @@
 //! The mapper between two meshes. Both meshes come from files, and the weights are computed before the first
 //! message of the run.
 
+use super::radial::{only_radial, radial_basis};
 use super::{name_of, on};
 use crate::files::npy;
 use crate::mapping::{Constraint, KdTree, Point, Weights};
@@ -67,7 +68,8 @@ impl Mesh {
             _ => Constraint::Consistent,
         };
         let (from, to) = (text("from")?.unwrap_or_default(), text("to")?.unwrap_or_default());
-        let (cells, linear) = (text("cells")?, text("method")?.as_deref() == Some("linear"));
+        let (cells, method) = (text("cells")?, text("method")?.unwrap_or_else(|| "nearest".to_owned()));
+        only_radial(instance, &method)?;
         let ((width, sources), (other, targets)) = (points(&from)?, points(&to)?);
         if width != other {
             return Err(bad(fault!(
@@ -76,19 +78,22 @@ impl Mesh {
                  both meshes as many coordinates, with decimal points"
             )));
         }
-        let weights = match (linear, cells) {
-            (false, _) => Weights::nearest(&sources, &targets, constraint),
-            (true, Some(cells)) => Weights::linear(&sources, &targets, &corners(&cells)?, constraint),
-            (true, None) => {
-                let whose = if constraint == Constraint::Consistent { "from" } else { "to" };
-                return Err(wrong(fault!(
-                    SHIPPED_SETTING_WRONG,
-                    "\"method: linear\" needs \"cells\", a file with the corners of the cells of the mesh \
-                     \"{whose}\""
-                )));
+        let weights = match method.as_str() {
+            "radial" => Weights::radial(&sources, &targets, radial_basis(instance, constraint)?, constraint),
+            "linear" => {
+                let cells = cells.ok_or_else(|| without_cells(constraint))?;
+                Weights::linear(&sources, &targets, &corners(&cells)?, constraint)
             }
+            _ => Weights::nearest(&sources, &targets, constraint),
         };
         let masked = match (text("masked")?.as_deref(), constraint) {
+            (Some("skip"), _) if method == "radial" => {
+                return Err(wrong(fault!(
+                SHIPPED_SETTING_WRONG,
+                "\"masked: skip\" cannot be had with \"method: radial\", where each value has a share in all \
+                     others; \"masked: nearest\" fills masked values before"
+            )))
+            }
             (Some("skip"), _) => MaskFilling::Skip,
             (Some("nearest"), Constraint::Consistent) => {
                 MaskFilling::Nearest(NearestFilling { points: sources, last: (Vec::new(), Vec::new()) })
@@ -147,6 +152,14 @@ impl Mapper for Mesh {
         numbers.frame.order = ArrayOrder::RowMajor;
         outputs.send_to_all(&with_elements(numbers, made).into_value())
     }
+}
+
+fn without_cells(constraint: Constraint) -> Error {
+    let whose = if constraint == Constraint::Consistent { "from" } else { "to" };
+    wrong(fault!(
+        SHIPPED_SETTING_WRONG,
+        "\"method: linear\" needs \"cells\", a file with the corners of the cells of the mesh \"{whose}\""
+    ))
 }
 
 /// Reads a table of numbers from a `.npy` file, or from a text with or without a header.

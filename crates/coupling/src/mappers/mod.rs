@@ -2,6 +2,7 @@
 
 mod join;
 mod mesh;
+mod radial;
 
 pub(crate) use join::{Combine, Gather, Scatter};
 pub(crate) use mesh::Mesh;

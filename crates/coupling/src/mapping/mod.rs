@@ -9,12 +9,15 @@
 
 mod cells;
 mod kdtree;
+mod radial;
 
 pub use cells::Cells;
 pub use kdtree::KdTree;
+pub use radial::{Polynomial, RadialBasis, RadialFunction};
 
 use ligament_catalogue::{fault, Fault};
 use ligament_filters::sums;
+use radial::RadialSystem;
 
 /// A point. Missing coordinates, as in two dimensions, are 0.
 pub type Point = [f64; 3];
@@ -34,6 +37,8 @@ enum WeightRows {
     Whole(Vec<u32>),
     /// Four points. If there are fewer, the others have weight 0.
     Shares(Vec<([u32; 4], [f64; 4])>),
+    /// All points of the other mesh.
+    Radial(Box<RadialSystem>),
 }
 
 /// A mapping whose weights are computed.
@@ -86,6 +91,32 @@ impl Weights {
         Ok(Weights { from: from.len(), to: to.len(), constraint, rows })
     }
 
+    /// Interpolates by radial basis functions around the points of the source if the mapping is consistent,
+    /// else around those of the target. If there is a polynomial, a constant and a linear function stay the
+    /// same, and a sum stays the same.
+    ///
+    /// # Errors
+    /// As for `nearest`; or two of the points with functions are at one place, there are too many of them,
+    /// their system is singular, or none of them reaches the points of the other mesh.
+    pub fn radial(
+        from: &[Point],
+        to: &[Point],
+        basis: RadialBasis,
+        constraint: Constraint,
+    ) -> Result<Weights, Fault> {
+        checked(from, "source")?;
+        checked(to, "target")?;
+        let (known, asked) = match constraint {
+            Constraint::Consistent => (from, to),
+            Constraint::Conservative => (to, from),
+        };
+        let rows = match RadialSystem::new(known, asked, basis)? {
+            Some(system) => WeightRows::Radial(Box::new(system)),
+            None => WeightRows::Whole(vec![0; asked.len()]),
+        };
+        Ok(Weights { from: from.len(), to: to.len(), constraint, rows })
+    }
+
     /// Returns the number of points of the source.
     pub fn sources(&self) -> usize {
         self.from
@@ -104,7 +135,8 @@ impl Weights {
 
     /// Like `apply`, but leaves out values that are NaN (masked). A consistent mapping then gives more weight
     /// to the other values. A conservative mapping preserves the sum of the other values. A target point is
-    /// NaN if all its source values are masked.
+    /// NaN if all its source values are masked. Radial basis functions join all values, so none can be left
+    /// out.
     pub fn apply_without_masked(&self, values: &[f64], components: usize) -> Vec<f64> {
         self.applied(values, components, true)
     }
@@ -147,6 +179,7 @@ impl Weights {
                 rows.iter().for_each(|row| made.extend((0..components).map(|c| sum(row, c))));
                 made
             }
+            WeightRows::Radial(system) => by_component(values, components, |column| system.interpolate(column)),
         }
     }
 
@@ -170,9 +203,23 @@ impl Weights {
                     corners.iter().zip(shares).for_each(|(&to, &share)| add(to, share, value));
                 }
             }
+            WeightRows::Radial(system) => {
+                made = by_component(values, components, |column| system.distribute(column));
+            }
         }
         made
     }
+}
+
+/// Maps each component of the values by itself.
+fn by_component(values: &[f64], components: usize, map: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
+    if components == 1 {
+        return map(values);
+    }
+    let column = |c: usize| -> Vec<f64> { values.iter().skip(c).step_by(components).copied().collect() };
+    let columns: Vec<Vec<f64>> = (0..components).map(|c| map(&column(c))).collect();
+    let points = columns.first().map_or(0, Vec::len);
+    (0..points).flat_map(|i| columns.iter().map(move |column| column[i])).collect()
 }
 
 /// Returns the weighted mean of values, where the plain sum of products is not finite. A corner with weight 0
@@ -241,5 +288,7 @@ fn bounds<'a>(points: impl IntoIterator<Item = &'a Point>) -> (Point, Point) {
     })
 }
 
+#[cfg(test)]
+mod radial_tests;
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,10 @@
 use super::*;
 
 /// A random number generator (splitmix64; Steele et al., OOPSLA 2014). Its numbers are between 0 and 1.
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> f64 {
+    pub(super) fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -14,16 +14,16 @@ impl Random {
         ((z ^ z >> 31) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn points(&mut self, count: usize, flat: bool) -> Vec<Point> {
+    pub(super) fn points(&mut self, count: usize, flat: bool) -> Vec<Point> {
         (0..count).map(|_| [self.next(), self.next(), if flat { 0.0 } else { self.next() }]).collect()
     }
 }
 
-fn apart(a: &Point, b: &Point) -> f64 {
+pub(super) fn apart(a: &Point, b: &Point) -> f64 {
     (0..3).map(|i| (a[i] - b[i]).powi(2)).sum()
 }
 
-fn linear(point: &Point) -> f64 {
+pub(super) fn linear(point: &Point) -> f64 {
     2.0 + 3.0 * point[0] - 5.0 * point[1] + 0.5 * point[2]
 }
 

@@ -12,8 +12,8 @@ use ligament_agent::{
 use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{
-    from_bytes, CarrierLoad, Extent, FromAgent, FromHead, Lane, OutputPart, OwnCores, Passage, PeekReply,
-    RankRow, Snapshot, TapReply,
+    from_bytes, CarrierLoad, CheckpointPart, Extent, FromAgent, FromHead, Lane, OutputPart, OwnCores, Passage,
+    PeekReply, RankRow, Snapshot, TapReply,
 };
 use ligament_wire::status::ClockShift;
 use ligament_wire::{DomainId, InstanceId, RankId};
@@ -40,6 +40,8 @@ pub enum HeadAction {
     Cores(Vec<OwnCores>),
     /// Number of files, and their total size in bytes, that a domain will send.
     Leaves { domain: DomainId, files: u64, bytes: u64 },
+    /// Write a piece of a file of a checkpoint. After that, the host calls `wrote`.
+    WriteCheckpoint { domain: DomainId, piece: CheckpointPart },
     /// Answer of a domain to a client that asked for a file.
     Seen { domain: DomainId, seen: PeekReply },
     /// Answer of a domain to a client that views a port.
@@ -152,7 +154,7 @@ impl Head {
         self.members.get_mut(domain.index().checked_sub(1)?)
     }
 
-    /// Sets the number of inputs that each domain has to wait for. The host calls this function before
+    /// Sets the number of inputs, and of files to resume from, that each domain has to wait for. The host calls this function before
     /// anything starts.
     pub fn stages(&mut self, inputs: usize) {
         self.extent.inputs = inputs;
@@ -216,6 +218,7 @@ impl Head {
             FromAgent::Files(pieces) => {
                 pieces.into_iter().map(|piece| HeadAction::Write { domain, piece }).collect()
             }
+            FromAgent::Checkpoint(piece) => vec![HeadAction::WriteCheckpoint { domain, piece }],
             FromAgent::Over(ending) => self.over(domain, ending),
             FromAgent::Unable(why) => self.lose(domain, |name| unable(name, domain, why)),
             FromAgent::Ready(scratch) => vec![HeadAction::Ready { domain, scratch }],

@@ -1,9 +1,11 @@
 //! The host of the agent of a domain that is not the head's. It starts the programs of this domain, and
 //! reports all events to the head.
 
+use super::checkpoint_files::{CheckpointDirectory, SentFile};
 use super::launcher;
-use super::leftovers::left_by;
+use super::leftovers::{left_by, LeftoverFile};
 use crate::files::{see, FileSender};
+use crate::head::program_of_ended;
 use crate::observe::look;
 use crate::paths::carried;
 use crate::ranks::RankPages;
@@ -22,11 +24,12 @@ use ligament_launch::staging::CopyStamp;
 use ligament_launch::{prepare, Command, InstanceContext};
 use ligament_manager::{output_in, output_of_rank, outputs_of, workdir_in, OutputFiles};
 use ligament_net::Event;
-use ligament_wire::control::{to_bytes, ENV_IDENTITY};
+use ligament_wire::control::{to_bytes, CheckpointOutcome, ENV_IDENTITY};
 use ligament_wire::domains::{
-    Begin, FromAgent, Look, OutputPart, OwnCores, PeekReply, MAX_FILE_BYTES_UNDER_WAY,
+    Begin, CheckpointPart, FromAgent, Look, OutputPart, OwnCores, PeekReply, MAX_FILE_BYTES_UNDER_WAY,
 };
 use ligament_wire::peek::Sight;
+use ligament_wire::steering::ModelTime;
 use ligament_wire::{DomainId, EndpointId, InstanceId, RankId, Ranks};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -58,8 +61,12 @@ pub(super) struct Domain<'a> {
     /// The instances' outputs, whose size this agent limits. `None` if the head does this, because it sees the
     /// files.
     outputs: Option<OutputFiles>,
-    /// The transfer of the instances' files to the head. It begins when all processes have ended.
-    files: Option<FileSender<(InstanceId, String)>>,
+    /// The transfer of files to the head: those of checkpoints, and outputs when all processes have ended.
+    files: FileSender<SentFile>,
+    /// True if all processes have ended, so that the domain is done when its last file is sent.
+    is_closing: bool,
+    /// Directory of checkpoints, if they are sent to the head.
+    checkpoints: Option<CheckpointDirectory>,
     /// Directory of files that could not be sent to the head, and so stay in this domain.
     kept: Option<PathBuf>,
     /// For each instance, the first instance of its process.
@@ -116,7 +123,9 @@ impl<'a> Domain<'a> {
             homes: HashMap::new(),
             cores: Vec::new(),
             outputs: None,
-            files: None,
+            files: FileSender::new(MAX_FILE_BYTES_UNDER_WAY),
+            is_closing: false,
+            checkpoints: (!is_shared).then(|| CheckpointDirectory::below(&home)),
             kept: None,
             ranks: begin.plan.ranks(),
             processes: InstanceId::first(begin.plan.instances.len())
@@ -214,7 +223,9 @@ impl<'a> Domain<'a> {
             nodes: &nodes_from_wire(instance),
         };
         let resources = resources_from_wire(instance.resources).of_each(instance.ranks.unwrap_or(1) as usize);
-        let command = prepare(&program_from_wire(program)?, resources, &place);
+        let program = program_from_wire(program)?;
+        let program = if instance.had_ended == Some(true) { program_of_ended(&program) } else { program };
+        let command = prepare(&program, resources, &place);
         self.commands.insert(i, command?);
         Ok(())
     }
@@ -248,23 +259,64 @@ impl<'a> Domain<'a> {
         self.carrier.control(DomainId::HEAD, bytes);
     }
 
-    /// Sends as much of the files as the path takes now. After the last part, sends the message that this
-    /// domain is done.
+    /// Sends as much of the files as the path takes now. After the last part at the end of the run, sends the
+    /// message that this domain is done.
     fn send_files(&mut self) {
-        let Some(files) = &mut self.files else { return };
-        while let Some(((instance, path), part)) = files.next_part() {
-            let piece = OutputPart { instance, path, part };
-            self.carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Files(vec![piece])));
+        while let Some((file, part)) = self.files.next_part() {
+            match file {
+                SentFile::Output { instance, path } => {
+                    self.tell(&FromAgent::Files(vec![OutputPart { instance, path, part }]));
+                }
+                SentFile::Checkpoint { rank, moment, path } => {
+                    let is_last = path.is_none() && part.whole.is_some();
+                    let moment = ModelTime(moment);
+                    self.tell(&FromAgent::Checkpoint(CheckpointPart { rank, moment, path, part }));
+                    if is_last {
+                        self.remove_checkpoint(rank, moment);
+                    }
+                }
+            }
         }
-        let lost: Vec<(InstanceId, String)> =
-            files.lost.drain(..).map(|((instance, _), text)| (instance, text)).collect();
-        let gone = files.are_gone();
-        self.keep(lost);
-        if gone {
-            self.files = None;
+        for (file, text) in std::mem::take(&mut self.files.lost) {
+            match file {
+                SentFile::Output { instance, .. } => self.keep([(instance, text)]),
+                SentFile::Checkpoint { rank, moment, .. } => self.checkpoint_lost(rank, moment, text),
+            }
+        }
+        if self.is_closing && self.files.are_gone() {
             if let Some(bytes) = self.logic.over(self.ending.as_ref()) {
                 self.carrier.control(DomainId::HEAD, bytes);
             }
+        }
+    }
+
+    /// Handles what has become of a rank's file for a checkpoint: sends it, or removes the remainder.
+    fn checkpoint_outcome(&mut self, rank: RankId, moment: ModelTime, outcome: &CheckpointOutcome) {
+        let Some(directory) = &self.checkpoints else { return };
+        match outcome {
+            CheckpointOutcome::Saved => match directory.saved(&self.name(rank), moment.0) {
+                Ok(files) => {
+                    for (path, there) in files {
+                        self.files.add(SentFile::Checkpoint { rank, moment: moment.0, path }, there);
+                    }
+                    self.send_files();
+                }
+                Err(error) => self.checkpoint_lost(rank, moment.0, error.to_string()),
+            },
+            CheckpointOutcome::Void | CheckpointOutcome::Failed { .. } => self.remove_checkpoint(rank, moment),
+            CheckpointOutcome::Unsavable { .. } => {}
+        }
+    }
+
+    /// Reports a rank's file that cannot be sent, so that the checkpoint is given up.
+    fn checkpoint_lost(&mut self, rank: RankId, moment: f64, why: String) {
+        let (moment, outcome) = (ModelTime(moment), CheckpointOutcome::Failed { why });
+        self.report(AgentReport::Checkpoint { rank, moment, outcome });
+    }
+
+    fn remove_checkpoint(&self, rank: RankId, moment: ModelTime) {
+        if let Some(directory) = &self.checkpoints {
+            directory.remove(&self.name(rank), moment.0);
         }
     }
 
@@ -299,6 +351,9 @@ impl<'a> Domain<'a> {
             Some(RunOutcome::Failed(failure)) => Some(failure_sentence(failure, name)),
             _ => None,
         };
+        if let Some(directory) = &self.checkpoints {
+            directory.remove_all();
+        }
         if let (Some(scratch), false) = (&self.scratch, self.headless) {
             // All files have been copied to the run directory.
             let _ = std::fs::remove_dir_all(scratch);
@@ -363,6 +418,10 @@ impl Host for Domain<'_> {
         self.logic.report(&report);
         if let Some(bytes) = self.logic.news() {
             self.carrier.control(DomainId::HEAD, bytes);
+        }
+        // The head knows that the rank has saved before it hears of the rank's end. The files follow.
+        if let AgentReport::Checkpoint { rank, moment, outcome } = &report {
+            self.checkpoint_outcome(*rank, *moment, outcome);
         }
     }
 
@@ -458,7 +517,6 @@ impl Host for Domain<'_> {
         if let Some(text) = self.strangers.in_all() {
             self.report(AgentReport::Remark { level: WARNING, text });
         }
-        let mut files = FileSender::new(MAX_FILE_BYTES_UNDER_WAY);
         if self.scratch.is_some() {
             if let Some(outputs) = &mut self.outputs {
                 outputs.close();
@@ -471,10 +529,12 @@ impl Host for Domain<'_> {
             }
             let bytes = all.iter().map(|one| one.bytes).sum();
             self.tell(&FromAgent::Leaves { files: all.len() as u64, bytes });
-            all.into_iter().for_each(|one| files.add((one.instance, one.name), one.path));
+            for LeftoverFile { instance, name, path, .. } in all {
+                self.files.add(SentFile::Output { instance, path: name }, path);
+            }
             self.keep(lost);
         }
-        self.files = Some(files);
+        self.is_closing = true;
         self.send_files();
         Some(Vec::new())
     }
@@ -504,16 +564,12 @@ impl Domain<'_> {
                 // The head has reported that it could not write the file. All files that are still here are
                 // kept.
                 self.kept = self.scratch.take().or(self.kept.take());
-                if let Some(files) = &mut self.files {
-                    files.give_up(&(instance, path));
-                }
+                self.files.give_up(&SentFile::Output { instance, path });
                 self.send_files();
                 None
             }
             Said::Wrote(bytes) => {
-                if let Some(files) = &mut self.files {
-                    files.arrived(bytes);
-                }
+                self.files.arrived(bytes);
                 self.send_files();
                 None
             }

@@ -1,6 +1,8 @@
 //! Inputs of a domain's instances. If this machine does not see the run directory, the head sends the inputs
-//! before the instances start. Each instance gets copies in its working directory.
+//! before the instances start. Each instance gets copies in its working directory. The files from which
+//! instances resume come in the same way.
 
+use super::checkpoint_files::ResumeFiles;
 use super::Unready;
 use crate::files::{FileReceiver, INPUTS};
 use crate::paths::{event_loop, hear, Call};
@@ -17,11 +19,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The inputs of the instances of domain `me`. Their files are below `home`, which is not the run directory.
+/// The inputs of the instances of domain `me`. Their files are below `home`.
 pub(super) struct Inputs<'a> {
     begin: &'a Begin,
     me: DomainId,
     home: &'a Path,
+    resume: &'a ResumeFiles<'a>,
     wanted: BTreeSet<u32>,
     /// Numbers of the inputs that have not arrived completely.
     missing: BTreeSet<u32>,
@@ -30,16 +33,34 @@ pub(super) struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    pub fn new(begin: &'a Begin, me: DomainId, home: &'a Path) -> Inputs<'a> {
-        let here = |instance: InstanceId| begin.plan.instances[instance.index()].domain == me;
-        let wanted: BTreeSet<u32> =
-            begin.given.iter().filter(|given| here(given.instance)).map(|given| given.input).collect();
-        Inputs { begin, me, home, missing: wanted.clone(), wanted, arriving: FileReceiver::default(), came: 0 }
+    /// Makes the list of the files that this domain needs. The flag beside `home` is true if it is the run
+    /// directory, which has the inputs already.
+    pub fn new(
+        begin: &'a Begin,
+        me: DomainId,
+        (home, is_shared): (&'a Path, bool),
+        resume: &'a ResumeFiles<'a>,
+    ) -> Inputs<'a> {
+        let here = |instance: InstanceId| !is_shared && begin.plan.instances[instance.index()].domain == me;
+        let inputs = begin.given.iter().filter(|given| here(given.instance)).map(|given| given.input);
+        let wanted: BTreeSet<u32> = inputs.chain(resume.wanted()).collect();
+        let (missing, arriving) = (wanted.clone(), FileReceiver::default());
+        Inputs { begin, me, home, resume, missing, wanted, arriving, came: 0 }
     }
 
     fn input(&self, number: u32) -> (&'a Input, PathBuf) {
         let input = &self.begin.inputs[number as usize];
         (input, self.home.join(INPUTS).join(&input.name))
+    }
+
+    /// Returns the size of a file in bytes, its place, and the permissions that it may have.
+    fn file(&self, number: u32) -> (u64, PathBuf, u32) {
+        if (number as usize) < self.begin.inputs.len() {
+            let (input, place) = self.input(number);
+            return (input.bytes, place, input.mode);
+        }
+        let (bytes, place) = self.resume.file(number);
+        (bytes, place, 0o777)
     }
 
     /// Requests the inputs, waits for them, and copies them to the working directories. Returns the copies.
@@ -54,11 +75,10 @@ impl<'a> Inputs<'a> {
         if self.wanted.is_empty() {
             return Ok(HashSet::new());
         }
-        let needed: u64 = self.wanted.iter().map(|&number| self.input(number).0.bytes).sum();
+        let needed: u64 = self.wanted.iter().map(|&number| self.file(number).0).sum();
         let place = self.home.join(INPUTS);
         if DiskSpace::at(&place).is_some_and(|room| room.free < needed) {
-            let one =
-                self.wanted.first().filter(|_| self.wanted.len() == 1).map(|&number| self.input(number).1);
+            let one = self.wanted.first().filter(|_| self.wanted.len() == 1).map(|&number| self.file(number).1);
             return Err(Unready::failed(no_room(&one.unwrap_or(place), needed)));
         }
         carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Wants(self.wanted.iter().copied().collect())));
@@ -80,17 +100,19 @@ impl<'a> Inputs<'a> {
                 "a message of the head makes no sense: it sends the input {number}, which nobody wants"
             ));
         }
-        let (input, path) = self.input(number);
+        let (_, path, mode) = self.file(number);
         self.came += part.bytes.len() as u64;
-        if self.arriving.take(&path, part, input.mode)? {
+        if self.arriving.take(&path, part, mode)? {
             self.missing.remove(&number);
         }
         Ok(())
     }
 
     fn lay(&self) -> Result<HashSet<CopyStamp>, Fault> {
-        let is_here =
-            |given: &&InputOfProcess| self.begin.plan.instances[given.instance.index()].domain == self.me;
+        let is_here = |given: &&InputOfProcess| {
+            self.wanted.contains(&given.input)
+                && self.begin.plan.instances[given.instance.index()].domain == self.me
+        };
         let one = |given: &InputOfProcess| {
             let instance = &self.begin.plan.instances[given.instance.index()];
             let (input, stored) = self.input(given.input);

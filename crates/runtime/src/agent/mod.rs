@@ -1,9 +1,10 @@
 //! `ligament agent`: the agent of a domain that is not the head's. It joins a run, starts the programs that
 //! the head names, and reports all events to the head. It ends when the head releases it, or when the head is
 //! gone. `domain` is the host for the agent's driver. If this machine does not see the run directory,
-//! `inputs` requests the inputs before instances start, and `leftovers` finds the files that the instances
-//! leave.
+//! `inputs` requests the inputs before instances start, `checkpoint_files` has the places of saved states, and
+//! `leftovers` finds the files that the instances leave.
 
+mod checkpoint_files;
 mod domain;
 mod inputs;
 mod launcher;
@@ -11,6 +12,8 @@ mod leftovers;
 
 use crate::head::MARKER;
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, streams, tuning, Call};
+pub(crate) use checkpoint_files::files_below;
+use checkpoint_files::ResumeFiles;
 use domain::Domain;
 use inputs::{await_start, Inputs};
 use ligament_agent::domains::plan_from_wire;
@@ -23,7 +26,7 @@ use ligament_net::{DialAddress, Event, Invitation, LastWord, Listen, Listener, N
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
 use ligament_wire::DomainId;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -130,23 +133,24 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
             return Ok(state);
         }
     };
-    let (plan, placement) = plan_from_wire(&begin.plan);
+    let (mut plan, placement) = plan_from_wire(&begin.plan);
     let (home, is_shared) = home_of(&begin, &options);
+    let resume = ResumeFiles::new(&begin, me, (&home, is_shared));
+    resume.lay(&mut plan, (&home, is_shared));
     let prepared = begin_paths(&carrier, &begin, me, &placement, (way, options.streams))
         .map_err(Unready::failed)
         .and_then(|()| {
-            let mut inputs = HashSet::new();
             if !is_shared {
                 guard.set_loss_note(home.to_string_lossy().into_owned());
                 make_scratch(&home).map_err(Unready::failed)?;
-                inputs = Inputs::new(&begin, me, &home).fetch(&carrier, &mut heard)?;
             }
+            let inputs = Inputs::new(&begin, me, (&home, is_shared), &resume).fetch(&carrier, &mut heard)?;
             let domain = Domain::new(&begin, me, &placement, &carrier, (home.clone(), is_shared));
             let domain = domain.map_err(Unready::failed)?.with_inputs(inputs);
             carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Cores(domain.cores.clone())));
             let scratch = (!is_shared).then(|| home.to_string_lossy().into_owned());
             carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Ready(scratch)));
-            if !begin.inputs.is_empty() {
+            if begin.stages() {
                 await_start(&mut heard)?;
             }
             let domain = if options.of_job { domain.in_job(me, &host) } else { domain };

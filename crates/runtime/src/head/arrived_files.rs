@@ -7,7 +7,7 @@ use ligament_catalogue::{fault, Fault};
 use ligament_manager::{format_bytes, Level};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{FromHead, OutputPart};
-use ligament_wire::DomainId;
+use ligament_wire::{DomainId, RankId};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -99,6 +99,12 @@ impl Runtime<'_> {
             let told = FromHead::NotWritten { instance: piece.instance, path: piece.path.clone() };
             abroad.part.carrier.control(domain, to_bytes(&told));
         }
+    }
+
+    /// Returns the name of the domain of a rank, if it is not the head's.
+    pub(super) fn domain_of_rank(&self, rank: RankId) -> Option<String> {
+        let domain = self.abroad.as_ref()?.head.domain_of(rank);
+        (domain != DomainId::HEAD).then(|| self.name_of_domain(domain))
     }
 
     pub(super) fn name_of_domain(&self, domain: DomainId) -> String {

@@ -253,13 +253,13 @@ impl<'a> Runtime<'a> {
         let extent = Extent { placement: placement.clone(), ranks, channels: plan.channels.len(), inputs: 0 };
         let head = Head::new(extent, names, spread.patience, now);
         let host = self.record.host.clone();
-        let here = DomainRecord { name, host, cores: own, pid: std::process::id(), scratch: None };
+        let here = DomainRecord { name, host, cores: own, pid: std::process::id(), ..DomainRecord::default() };
         let others = joined.iter().map(|one| DomainRecord {
             name: one.name.clone(),
             host: one.join.host.clone(),
             cores: one.join.cores,
             pid: one.join.pid,
-            scratch: None,
+            ..DomainRecord::default()
         });
         self.record.domains = std::iter::once(here).chain(others).collect();
         self.note_placed(&placement);
@@ -394,6 +394,7 @@ impl<'a> Runtime<'a> {
 
     /// Sends each agent the plan with its instances, and writes the placement to the log.
     pub(super) fn tell_begin(&mut self, plan: &RunPlan) -> Result<(), Fault> {
+        self.resumed = self.resumed_elsewhere(plan)?;
         let Some(abroad) = &self.abroad else { return Ok(()) };
         let uuid = Path::new("/proc/sys/kernel/random/uuid");
         let marker = std::fs::read_to_string(uuid)
@@ -419,9 +420,13 @@ impl<'a> Runtime<'a> {
         });
         let distribution =
             Distribution { placement: &abroad.part.placement, homes: &homes, nodes: &self.nodes };
+        let mut plan = plan_to_wire(plan, self.model, &distribution);
+        for (i, instance) in InstanceId::first(plan.instances.len()).zip(&mut plan.instances) {
+            instance.had_ended = self.has_stand_in(i).then_some(true);
+        }
         let begin = Begin {
             version: VERSION,
-            plan: plan_to_wire(plan, self.model, &distribution),
+            plan,
             domains: std::iter::once(here).chain(others).collect(),
             directory: self.directory.path().to_string_lossy().into_owned(),
             marker,
@@ -429,6 +434,7 @@ impl<'a> Runtime<'a> {
             output: self.model.ligament.output.unwrap_or(DEFAULT_OUTPUT_BYTES),
             inputs: self.inputs.files.iter().map(tell_input).collect(),
             given: self.inputs.given.iter().map(tell_given).collect(),
+            resume_files: self.resumed.iter().map(|(file, _)| file.clone()).collect(),
         };
         let bytes = to_bytes(&FromHead::Begin(Box::new(begin)));
         for one in &abroad.joined {

@@ -16,7 +16,6 @@ use ligament_manager::{JournalEvent, Level, Names, SavedCheckpoint, UtcTime};
 use ligament_model::{CheckpointRule, ResolvedModel};
 use ligament_wire::control::{CheckpointOutcome, CheckpointPlan, MomentRule};
 use ligament_wire::steering::ModelTime;
-use ligament_wire::times::in_unit;
 use ligament_wire::RankId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,10 +32,12 @@ const DEFAULT_KEPT_CHECKPOINTS: usize = 2;
 /// The checkpoints of a run.
 #[derive(Debug, Default)]
 pub(super) struct Checkpoints {
-    /// The directory of the checkpoints; empty if the run cannot save any.
+    /// The directory of the checkpoints.
     directory: PathBuf,
     /// The ranks whose files are there, by moment (its bits).
     saved: BTreeMap<u64, BTreeSet<RankId>>,
+    /// The ranks of other domains that have saved, and whose files are on their way, by moment.
+    coming: BTreeMap<u64, BTreeSet<RankId>>,
     /// Moments that cannot become checkpoints any more.
     void: BTreeSet<u64>,
     /// Ranks that have ended.
@@ -161,7 +162,7 @@ fn examine(plan: &RunPlan, resume: &BTreeMap<String, String>) -> Result<BTreeSet
 }
 
 /// Returns the files of an instance: one, or one for each rank that speaks for itself.
-fn files_of(instance: &PlannedInstance, file: &Path) -> Vec<PathBuf> {
+pub(super) fn files_of(instance: &PlannedInstance, file: &Path) -> Vec<PathBuf> {
     match instance.ranks {
         None => vec![file.to_owned()],
         Some(ranks) => (0..ranks)
@@ -190,8 +191,12 @@ impl Runtime<'_> {
                 self.remove_file(moment, rank);
             }
             CheckpointOutcome::Saved => {
-                self.checkpoints.saved.entry(known).or_default().insert(rank);
-                self.complete_checkpoint(moment);
+                if self.is_saved_elsewhere(rank) {
+                    self.checkpoints.coming.entry(known).or_default().insert(rank);
+                } else {
+                    self.checkpoints.saved.entry(known).or_default().insert(rank);
+                    self.complete_checkpoint(moment);
+                }
                 // A rank reports its files in the order of their moments.
                 for skipped in self.checkpoints.skipped(rank, moment) {
                     self.void_checkpoint(skipped);
@@ -203,8 +208,11 @@ impl Runtime<'_> {
                 self.is_unsavable(name, why);
             }
             CheckpointOutcome::Failed { why } => {
-                let at = in_unit(moment, self.record.time_unit.as_deref());
-                let text = format!("the checkpoint at {at} was given up, because a file cannot be written");
+                let (at, name) = (self.at(moment), self.manager.names().rank(rank));
+                let on = self.domain_of_rank(rank).map_or(String::new(), |domain| format!(" on {domain}"));
+                let text = format!(
+                    "the checkpoint {at} was given up, because the file of {name} cannot be written{on}: {why}"
+                );
                 self.log.add(Level::Warning, "run", &text);
                 self.void_checkpoint(moment);
                 self.checkpoint_has_failed(moment, &why);
@@ -215,6 +223,10 @@ impl Runtime<'_> {
     pub(super) fn void_checkpoint(&mut self, moment: f64) {
         let known = moment.to_bits();
         if self.checkpoints.void.insert(known) {
+            // A rank whose files are on their way may have some of them here.
+            for rank in self.checkpoints.coming.remove(&known).unwrap_or_default() {
+                self.remove_file(moment, rank);
+            }
             for rank in self.checkpoints.saved.remove(&known).unwrap_or_default() {
                 self.remove_file(moment, rank);
             }
@@ -232,30 +244,30 @@ impl Runtime<'_> {
 
     /// Notes that a rank has ended: its last file belongs to all checkpoints that are not whole.
     pub(super) fn checkpoints_without(&mut self, rank: RankId) {
-        if self.checkpoints.directory.as_os_str().is_empty() {
-            return;
-        }
         self.checkpoints.over.insert(rank);
         let open: Vec<u64> = self.checkpoints.saved.keys().copied().collect();
         open.into_iter().for_each(|moment| self.complete_checkpoint(f64::from_bits(moment)));
         if self.checkpoints.over.len() == self.ranks.count() {
-            self.saves_end();
+            self.saves_end_soon();
         }
     }
 
     /// Gives a checkpoint its number, if the files of all ranks are there.
-    fn complete_checkpoint(&mut self, moment: f64) {
+    pub(super) fn complete_checkpoint(&mut self, moment: f64) {
         let Some(saved) = self.checkpoints.saved.get(&moment.to_bits()) else { return };
         let missing: Vec<RankId> = self.ranks.all().filter(|rank| !saved.contains(rank)).collect();
-        if missing.iter().any(|rank| !self.checkpoints.over.contains(rank)) {
+        let coming = self.checkpoints.coming.get(&moment.to_bits());
+        let is_open = |rank: &RankId| {
+            !self.checkpoints.over.contains(rank) || coming.is_some_and(|coming| coming.contains(rank))
+        };
+        if missing.iter().any(is_open) {
             return;
         }
         self.checkpoints.saved.remove(&moment.to_bits());
         let mut names: Vec<String> = self.ranks.all().map(|rank| self.manager.names().instance(rank)).collect();
         names.dedup();
         let over: Vec<String> = missing.iter().map(|&rank| self.manager.names().rank(rank)).collect();
-        let at = in_unit(moment, self.record.time_unit.as_deref());
-        let when = if moment.is_finite() { format!("at {at}") } else { "at the end".to_owned() };
+        let when = self.at(moment);
         match self.checkpoints.put(moment, &self.record.run, &names, &over) {
             Ok(number) => {
                 self.log.add(Level::Info, "run", &format!("checkpoint {number} is saved ({when})"));
@@ -281,18 +293,35 @@ impl Runtime<'_> {
 impl Checkpoints {
     /// Returns the moments before `moment` for which other ranks have saved and this one has not.
     fn skipped(&self, rank: RankId, moment: f64) -> Vec<f64> {
-        let saved = self.saved.iter().map(|(bits, ranks)| (f64::from_bits(*bits), ranks));
-        saved.filter(|(at, ranks)| *at < moment && !ranks.contains(&rank)).map(|(at, _)| at).collect()
+        let has = |ranks: Option<&BTreeSet<RankId>>| ranks.is_some_and(|ranks| ranks.contains(&rank));
+        let open: BTreeSet<u64> = self.saved.keys().chain(self.coming.keys()).copied().collect();
+        let lacks = |bits: &u64| !has(self.saved.get(bits)) && !has(self.coming.get(bits));
+        open.into_iter().filter(lacks).map(f64::from_bits).filter(|&at| at < moment).collect()
+    }
+
+    /// Returns true if files of a rank for a moment are on their way.
+    pub fn awaits(&self, rank: RankId, moment: f64) -> bool {
+        self.coming.get(&moment.to_bits()).is_some_and(|ranks| ranks.contains(&rank))
+    }
+
+    /// Returns true if any files are on their way.
+    pub fn awaits_any(&self) -> bool {
+        !self.coming.is_empty()
+    }
+
+    /// Notes that all files of a rank for a moment have come.
+    pub fn has_come(&mut self, rank: RankId, moment: f64) {
+        let known = moment.to_bits();
+        if let Some(ranks) = self.coming.get_mut(&known) {
+            ranks.remove(&rank);
+        }
+        self.coming.retain(|_, ranks| !ranks.is_empty());
+        self.saved.entry(known).or_default().insert(rank);
     }
 
     /// Returns true if the instance had ended at the checkpoint from which the run resumes.
     pub fn had_ended(&self, instance: &str) -> bool {
         self.ended.contains(instance)
-    }
-
-    /// Returns true if the run can save checkpoints.
-    pub fn has_directory(&self) -> bool {
-        !self.directory.as_os_str().is_empty()
     }
 
     /// Returns true if the model's rules ask for a checkpoint at this moment.
@@ -307,7 +336,7 @@ impl Checkpoints {
         ranks.filter(|rank| !has(rank)).collect()
     }
 
-    fn unfinished(&self) -> PathBuf {
+    pub fn unfinished(&self) -> PathBuf {
         self.directory.join(UNFINISHED_DIRECTORY)
     }
 
@@ -371,10 +400,19 @@ impl Checkpoints {
 
     /// Removes the files of checkpoints that did not become whole. The run has ended.
     pub fn end(&self) {
-        if !self.directory.as_os_str().is_empty() {
-            let _ = fs::remove_dir_all(self.unfinished());
-        }
+        let _ = fs::remove_dir_all(self.unfinished());
     }
+}
+
+/// Syncs a file that has come from another domain.
+///
+/// # Errors
+/// The file cannot be written, for example because the disk is full.
+pub(super) fn sync_file(path: &Path) -> Result<(), Fault> {
+    let synced = fs::File::open(path).and_then(|file| file.sync_all());
+    synced.map_err(|error| {
+        fault!(CHECKPOINT_UNWRITABLE, "the checkpoint file {} cannot be written: {error}", path.display())
+    })
 }
 
 /// Writes a file beside its place, syncs it, and renames it.

@@ -175,6 +175,15 @@ impl Runtime<'_> {
         }
     }
 
+    /// Writes into the record which domains have lost their agent.
+    pub(super) fn note_lost_domains(&mut self) {
+        let Some(abroad) = &self.abroad else { return };
+        for (number, domain) in DomainId::first(self.record.domains.len()).zip(&mut self.record.domains).skip(1)
+        {
+            domain.lost = !abroad.head.is_there(number);
+        }
+    }
+
     pub(super) fn memory(&self, own: MessageMemory) -> MessageMemory {
         self.abroad.as_ref().map_or(own, |abroad| abroad.head.memory(own))
     }
@@ -334,6 +343,12 @@ impl Runtime<'_> {
                 HeadAction::Write { domain, piece } => {
                     let bytes = piece.part.bytes.len() as u64;
                     self.bring(domain, &piece);
+                    let told = self.abroad.as_mut().map(|abroad| abroad.head.wrote(domain, bytes));
+                    orders.extend(self.do_all(told.unwrap_or_default()));
+                }
+                HeadAction::WriteCheckpoint { domain, piece } => {
+                    let bytes = piece.part.bytes.len() as u64;
+                    self.bring_checkpoint(domain, &piece);
                     let told = self.abroad.as_mut().map(|abroad| abroad.head.wrote(domain, bytes));
                     orders.extend(self.do_all(told.unwrap_or_default()));
                 }

@@ -1,5 +1,6 @@
 //! The inputs of a run, before any instance starts. The run directory gets a copy of each input, and each
-//! process gets copies of its inputs. The head sends the inputs to agents that do not see the run directory.
+//! process gets copies of its inputs. The head sends the inputs to agents that do not see the run directory, and
+//! the files from which their instances resume.
 
 use super::assembly::Unready;
 use super::domains::{DomainPaths, RemoteDomains};
@@ -84,10 +85,10 @@ impl Runtime<'_> {
         heard: Option<&mut UnboundedReceiver<CarrierReport>>,
     ) -> Result<(), Unready> {
         let (Some(heard), Some(abroad)) = (heard, &mut self.abroad) else { return Ok(()) };
-        if self.inputs.is_empty() {
+        if self.inputs.is_empty() && self.resumed.is_empty() {
             return Ok(());
         }
-        abroad.head.stages(self.inputs.files.len());
+        abroad.head.stages(self.inputs.files.len() + self.resumed.len());
         let one = |domain| {
             (
                 domain,
@@ -149,10 +150,17 @@ impl Runtime<'_> {
         let (Some(abroad), Some(domain)) = (&mut self.abroad, to.get_mut(&from)) else { return Ok(()) };
         match abroad.head.heard_early(from, bytes, ligament_shm::status::now())? {
             FromAgent::Wants(wanted) => {
+                let (inputs, place) = (&self.inputs.files, self.directory.path().join(INPUTS));
                 for number in wanted {
-                    let input = &self.inputs.files[number as usize];
-                    domain.wanted += input.bytes;
-                    domain.files.add(number, self.directory.path().join(INPUTS).join(&input.name));
+                    let (bytes, file) = match inputs.get(number as usize) {
+                        Some(input) => (input.bytes, place.join(&input.name)),
+                        None => {
+                            let (file, source) = &self.resumed[number as usize - inputs.len()];
+                            (file.bytes, source.clone())
+                        }
+                    };
+                    domain.wanted += bytes;
+                    domain.files.add(number, file);
                 }
             }
             FromAgent::Wrote(bytes) => {
@@ -171,7 +179,10 @@ impl Runtime<'_> {
             abroad.part.carrier.control(from, to_bytes(&FromHead::Input { input, part }));
         }
         match domain.files.lost.first() {
-            Some((_, why)) => Err(fault!(INPUT_NOT_STAGED, "an input cannot be sent: {why}").into()),
+            Some((_, why)) => {
+                Err(fault!(INPUT_NOT_STAGED, "a file cannot be sent to the agent of domain {from}: {why}")
+                    .into())
+            }
             None => Ok(()),
         }
     }

@@ -2,11 +2,12 @@
 //! `prepare` prepares directories and commands, `inputs` copies the inputs to the instances, and `agent` is the
 //! host of the head's own agent. `viewers` and `picture` show the state of the run while it goes on, and
 //! `steer` changes settings, and `saves` has the checkpoints that somebody asks for. `assembly` begins a run
-//! over several domains, `domains` continues it, and `arrived_files` brings files of instances in other domains
-//! back. `peeks` answers requests for files, and `why` explains a failure. The Python package uses this module
+//! over several domains, `domains` continues it, `arrived_files` brings files of instances in other domains
+//! back, and `arrived_checkpoints` their states. `peeks` answers requests for files, and `why` explains a failure. The Python package uses this module
 //! too, with a `Starter` that makes the processes of components that are functions.
 
 mod agent;
+mod arrived_checkpoints;
 mod arrived_files;
 mod assembly;
 mod checkpoints;
@@ -24,11 +25,13 @@ mod why;
 pub use assembly::{Agents, DomainSpread};
 pub(crate) use assembly::{INVITATION, MARKER};
 pub use ligament_launch::agents::ExpectedDomain;
+pub(crate) use prepare::program_of_ended;
 
 use crate::ranks::RankPages;
 use crate::strangers::Strangers;
 use crate::view::TerminalView;
 use crate::Colours;
+use arrived_checkpoints::ArrivingStates;
 use arrived_files::ArrivedFiles;
 use assembly::{Secrets, Unready};
 use checkpoints::Checkpoints;
@@ -47,6 +50,7 @@ use ligament_manager::{
     DEFAULT_LOG_BYTES, DEFAULT_OUTPUT_BYTES,
 };
 use ligament_model::{Edges, ResolvedModel, AXES};
+use ligament_wire::domains::ResumeFile;
 use ligament_wire::{rank_name, InstanceId, RankId, Ranks};
 use peeks::Peeks;
 use picture::NumberedPicture;
@@ -200,16 +204,7 @@ pub fn run_over<'a>(
     let steers = Steers::begin(model, &options.steered, &mut plan);
     let (steers, steered) = steers.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     let mut saves = Saves::of(model);
-    let is_planned = model.uses_checkpoints();
-    let checkpoints = match spread {
-        None => checkpoints::begin(model, directory.path(), &mut plan, &mut saves),
-        Some(_) if is_planned => Err(fault!(
-            CHECKPOINT_UNSUPPORTED,
-            "checkpoints of a run over several domains are not possible yet; run it on one machine, or take \
-             the checkpoints out"
-        )),
-        Some(_) => Ok(Checkpoints::default()),
-    };
+    let checkpoints = checkpoints::begin(model, directory.path(), &mut plan, &mut saves);
     let checkpoints = checkpoints.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     let recordings = recordings::begin(model, &options.recorded, directory.path(), &mut plan);
     let recordings = recordings.and_then(|recordings| match (&spread, model.uses_checkpoints()) {
@@ -275,6 +270,8 @@ pub fn run_over<'a>(
         steers,
         saves,
         checkpoints,
+        resumed: Vec::new(),
+        arriving_states: ArrivingStates::default(),
         recordings,
         strangers: Strangers::default(),
     };
@@ -511,6 +508,9 @@ struct Runtime<'a> {
     steers: Steers,
     saves: Saves,
     checkpoints: Checkpoints,
+    /// Files from which ranks of other domains resume, and their paths here.
+    resumed: Vec<(ResumeFile, PathBuf)>,
+    arriving_states: ArrivingStates,
     /// Instances whose calls are recorded.
     recordings: BTreeSet<InstanceId>,
     /// The refused connections, which come from no domain of the run.
@@ -610,6 +610,7 @@ impl Runtime<'_> {
         self.record.failed_command = self.failed_command(outcome);
         let mut instances = std::mem::take(&mut self.record.instances);
         self.say_where(&mut instances);
+        self.note_lost_domains();
         self.record.instances = instances;
         self.record.conduits = self.conduits_at_end(channels);
         self.carry_out(last);

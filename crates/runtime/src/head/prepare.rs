@@ -95,14 +95,13 @@ impl Runtime<'_> {
         let program = self.model.program(instance.number())?;
         let ranks = self.model.instances[instance.index()].ranks;
         let starts_together = ranks.is_some() && self.model.separate_ranks(instance.number()).is_none();
-        if starts_together || !self.checkpoints.had_ended(&self.name(instance)) {
-            return None;
-        }
-        Some(Program {
-            executable: Some(own_command().display().to_string()),
-            args: Some(vec![ENDED_PART_COMMAND.to_owned()]),
-            ..Program::new(program.name.clone())
-        })
+        let had_ended = !starts_together && self.checkpoints.had_ended(&self.name(instance));
+        had_ended.then(|| program_of_ended(program))
+    }
+
+    /// Returns true if a process of Ligament takes the place of an instance.
+    pub(super) fn has_stand_in(&self, instance: InstanceId) -> bool {
+        self.stand_in(instance).is_some()
     }
 
     fn nodes_of(&self, instance: InstanceId) -> &[NodeShare] {
@@ -182,5 +181,14 @@ impl Runtime<'_> {
         Guard::start(lost).map_err(|error| {
             fault!(CANNOT_WATCH, "the run's guard, a process that outlives it, cannot be made: {error}")
         })
+    }
+}
+
+/// Returns the program that takes the place of the program of an instance that had ended.
+pub(crate) fn program_of_ended(program: &Program) -> Program {
+    Program {
+        executable: Some(own_command().display().to_string()),
+        args: Some(vec![ENDED_PART_COMMAND.to_owned()]),
+        ..Program::new(program.name.clone())
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Saves {
     wall_moments: Moments,
     /// The last of these moments for which a checkpoint was asked for.
     wall_saved: f64,
+    /// True if the run ends.
+    is_ending: bool,
 }
 
 impl Saves {
@@ -101,12 +103,6 @@ impl Runtime<'_> {
 
     /// Returns the reason why nobody can save a checkpoint of this run, if there is one.
     fn no_checkpoints(&self) -> Option<Fault> {
-        if !self.checkpoints.has_directory() {
-            return Some(fault!(
-                CHECKPOINT_UNSUPPORTED,
-                "checkpoints of a run over several domains are not possible yet"
-            ));
-        }
         let why = self.saves.unsavable.values().next()?;
         let more = match self.saves.unsavable.len() {
             1 => String::new(),
@@ -185,8 +181,21 @@ impl Runtime<'_> {
         self.take_save_actions(actions);
     }
 
+    /// Notes that the run ends. Requests wait no longer than for files that are on their way.
+    pub(super) fn saves_end_soon(&mut self) {
+        self.saves.is_ending = true;
+        self.refuse_late_requests();
+    }
+
+    /// Refuses the requests that are left if the run ends and no files are on their way.
+    pub(super) fn refuse_late_requests(&mut self) {
+        if self.saves.is_ending && !self.checkpoints.awaits_any() {
+            self.saves_end();
+        }
+    }
+
     /// Refuses the requests that are left, because the run ends.
-    pub(super) fn saves_end(&mut self) {
+    fn saves_end(&mut self) {
         let time_unit = self.record.time_unit.clone();
         let why = |moment: Option<f64>| {
             let Some(moment) = moment else {

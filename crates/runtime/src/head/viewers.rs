@@ -150,7 +150,7 @@ impl Runtime<'_> {
                     let ranks: Vec<RankId> = self.ranks.all().collect();
                     ranks.into_iter().for_each(|rank| self.checkpoints_without(rank));
                 }
-                self.saves_end();
+                self.saves_end_soon();
                 self.steering_ends();
             }
             AgentReport::Sends { rank, ports } => self.news.sends(*rank, ports.clone()),

@@ -3,7 +3,9 @@
 //! in a checked message points beyond the end of a table or out of a directory.
 
 use super::files::leads_below;
-use super::{AgentReport, Begin, FromAgent, OutputPart, RunOutcome, RunPlan, Snapshot, MAX_TEXT, VERSION};
+use super::{
+    AgentReport, Begin, CheckpointPart, FromAgent, OutputPart, RunOutcome, RunPlan, Snapshot, MAX_TEXT, VERSION,
+};
 use crate::control::CheckpointOutcome;
 use crate::number::{DomainId, InstanceId, RankId, Ranks};
 use crate::peek::{Sight, MAX_ANSWER_BYTES, MAX_DIRECTORY_ENTRIES};
@@ -21,7 +23,7 @@ pub struct Extent {
     pub placement: Vec<DomainId>,
     pub ranks: Ranks,
     pub channels: usize,
-    /// Number of inputs.
+    /// Number of inputs, and of files from which ranks resume.
     pub inputs: usize,
 }
 
@@ -47,6 +49,7 @@ impl Extent {
             FromAgent::Seen(seen) => sight(&seen.sight),
             FromAgent::Tapped(tapped) => tapped.shows.check(),
             FromAgent::Cores(all) => all.iter().try_for_each(|one| self.owns_all_of(domain, one.instance)),
+            FromAgent::Checkpoint(piece) => self.checkpoint(domain, piece),
             FromAgent::Wrote(_) | FromAgent::Leaves { .. } => Ok(()),
         }
     }
@@ -172,6 +175,12 @@ impl Extent {
         piece.part.check()
     }
 
+    fn checkpoint(&self, domain: DomainId, piece: &CheckpointPart) -> Result<(), Fault> {
+        self.owns(domain, piece.rank)?;
+        below_checkpoint(piece.path.as_deref())?;
+        piece.part.check()
+    }
+
     fn wants(&self, inputs: &[u32]) -> Result<(), Fault> {
         let mut wanted = vec![false; self.inputs];
         for &input in inputs {
@@ -188,6 +197,16 @@ impl Extent {
             }
         }
         Ok(())
+    }
+}
+
+fn below_checkpoint(path: Option<&str>) -> Result<(), Fault> {
+    match path {
+        Some(path) if !leads_below(path) => Err(fault!(
+            DOMAIN_SENDS_NONSENSE,
+            "the file {path:?} of a checkpoint is not below the directory of its rank"
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -233,6 +252,16 @@ impl Begin {
                 "the input {:?} has no place below the inputs'",
                 input.name
             ));
+        }
+        for file in &self.resume_files {
+            if self.plan.ranks().try_instance(file.rank).is_none() {
+                return Err(fault!(
+                    DOMAIN_SENDS_NONSENSE,
+                    "rank {} has a file to resume from, and does not exist",
+                    file.rank
+                ));
+            }
+            below_checkpoint(file.path.as_deref())?;
         }
         for given in &self.given {
             let known = given.instance.index() < self.plan.instances.len()
@@ -389,6 +418,21 @@ mod tests {
     }
 
     #[test]
+    fn no_file_of_a_checkpoint_leads_out_of_the_directory_of_its_rank() {
+        let piece = |rank, path: Option<&str>| {
+            let part = FilePart { offset: 0, bytes: vec![0], size: 1, whole: None };
+            let (rank, moment, path) = (RankId::new(rank), ModelTime(1.0), path.map(str::to_owned));
+            extent().check(ONE, &FromAgent::Checkpoint(CheckpointPart { rank, moment, path, part }))
+        };
+        assert_eq!(piece(1, None), Ok(()));
+        assert_eq!(piece(1, Some("deep/state")), Ok(()));
+        assert!(piece(0, None).unwrap_err().contains("domain 0's"));
+        for path in ["", "/etc/passwd", "../micro.checkpoint", "a/../../b"] {
+            assert!(piece(1, Some(path)).is_err(), "{path:?}");
+        }
+    }
+
+    #[test]
     fn inputs_are_wanted_once_and_only_those_that_there_are() {
         let wants = |inputs: &[u32]| extent().check(ONE, &FromAgent::Wants(inputs.to_vec()));
         assert_eq!(wants(&[1, 0]), Ok(()));
@@ -468,6 +512,23 @@ mod tests {
             ("mesh", 0, 0, "../a"),
         ] {
             assert!(begin(stored, input, process, name).check(ONE).is_err(), "{stored} {name}");
+        }
+    }
+
+    #[test]
+    fn no_file_to_resume_from_leads_out_of_where_it_belongs() {
+        let instance = Instance { name: "a".into(), ..Instance::default() };
+        let begin = |rank, path: Option<&str>| Begin {
+            version: VERSION,
+            plan: RunPlan { instances: vec![instance.clone()], ports: vec![vec![]], ..RunPlan::default() },
+            domains: vec![Domain::default(), Domain::default()],
+            resume_files: vec![ResumeFile { rank: RankId::new(rank), path: path.map(str::to_owned), bytes: 1 }],
+            ..Begin::default()
+        };
+        assert_eq!(begin(0, None).check(ONE), Ok(()));
+        assert_eq!(begin(0, Some("x/mesh")).check(ONE), Ok(()));
+        for (rank, path) in [(1, None), (0, Some("/a")), (0, Some("../a")), (0, Some(""))] {
+            assert!(begin(rank, path).check(ONE).is_err(), "{rank} {path:?}");
         }
     }
 

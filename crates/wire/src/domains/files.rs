@@ -1,10 +1,11 @@
 //! Files that are sent from one domain to another: inputs before instances start, outputs after instances
-//! have ended, and files that a client wants to see during the run. Inputs and outputs have the same kind
-//! of parts. A file is complete only with its last part.
+//! have ended, files of checkpoints when they are saved and resumed, and files that a client wants to see
+//! during the run. All but the last have the same kind of parts. A file is complete only with its last part.
 
 use super::MAX_PIECE;
-use crate::number::InstanceId;
+use crate::number::{InstanceId, RankId};
 use crate::peek::Sight;
+use crate::steering::ModelTime;
 use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 use std::path::{Component, Path};
@@ -38,6 +39,34 @@ pub struct InputOfProcess {
     /// Path of the copy below the working directory of the process.
     #[n(2)]
     pub name: String,
+}
+
+/// A file of the checkpoint from which a rank resumes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct ResumeFile {
+    #[n(0)]
+    pub rank: RankId,
+    /// Path below the directory of files that the code has kept. `None` for the rank's checkpoint file.
+    #[n(1)]
+    pub path: Option<String>,
+    #[n(2)]
+    pub bytes: u64,
+}
+
+/// A part of a file that a rank has saved for a checkpoint.
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub struct CheckpointPart {
+    #[n(0)]
+    pub rank: RankId,
+    /// The moment of the checkpoint, a model time in s.
+    #[n(1)]
+    pub moment: ModelTime,
+    /// Path below the directory of files that the code keeps. `None` for the rank's checkpoint file, which is
+    /// the last of the rank's files for this moment.
+    #[n(2)]
+    pub path: Option<String>,
+    #[n(3)]
+    pub part: FilePart,
 }
 
 /// A part of a file. The parts of a file are sent in order, and before the parts of the next file.

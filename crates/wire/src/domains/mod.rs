@@ -13,7 +13,9 @@ mod report;
 mod taps;
 
 pub use check::Extent;
-pub use files::{FilePart, FileSummary, Input, InputOfProcess, Look, OutputPart, PeekReply};
+pub use files::{
+    CheckpointPart, FilePart, FileSummary, Input, InputOfProcess, Look, OutputPart, PeekReply, ResumeFile,
+};
 pub use observation::{
     CarrierLoad, ChannelView, InstancePhase, InstanceView, Lane, Passage, ProcessInspection, RankLag, RankRow,
     Snapshot,
@@ -32,8 +34,7 @@ use minicbor::{Decode, Encode};
 pub const VERSION: u32 = 10;
 /// Maximum length of a message that either side accepts, in bytes.
 pub const MAX_MESSAGE: usize = 256 << 20;
-/// Maximum number of bytes of files that an agent may have under way to the head after its instances have
-/// ended.
+/// Maximum number of bytes of files that an agent may have under way to the head.
 pub const MAX_FILE_BYTES_UNDER_WAY: u64 = 8 << 20;
 /// Maximum number of bytes of inputs that the head may have under way to an agent. Other messages of the
 /// head to this agent wait for no more than these bytes.
@@ -68,10 +69,11 @@ pub enum FromAgent {
     /// text is the reason.
     #[n(5)]
     Unable(#[n(0)] String),
-    /// Requests the inputs with these numbers from the head. Each number occurs once.
+    /// Requests the inputs with these numbers from the head. Each number occurs once. The files from which
+    /// instances resume have the numbers behind those of the inputs.
     #[n(6)]
     Wants(#[n(0)] Vec<u32>),
-    /// Number of bytes of inputs that the agent has written to files since the run began.
+    /// Number of bytes of inputs, and of files to resume from, that the agent has written since the run began.
     #[n(7)]
     Wrote(#[n(0)] u64),
     /// The agent is ready to start its instances. The text is the directory of their files, if the agent
@@ -96,6 +98,10 @@ pub enum FromAgent {
     /// A reply about a tap. The head gets one value for each `TapWish::Ask`, in one or more pieces.
     #[n(12)]
     Tapped(#[n(0)] TapReply),
+    /// A part of a file of a checkpoint, if the agent does not see the head's run directory. The report that
+    /// the rank has saved came before.
+    #[n(13)]
+    Checkpoint(#[n(0)] CheckpointPart),
 }
 
 /// The cores on which only one process of the domain runs. `instance` is the first instance of the process;
@@ -218,6 +224,16 @@ pub struct Begin {
     /// The inputs of each process.
     #[n(8)]
     pub given: Vec<InputOfProcess>,
+    /// The files from which ranks of other domains than the head's resume.
+    #[n(9)]
+    pub resume_files: Vec<ResumeFile>,
+}
+
+impl Begin {
+    /// Returns true if the agents wait for files of the head, and then for `Start`.
+    pub fn stages(&self) -> bool {
+        !self.inputs.is_empty() || !self.resume_files.is_empty()
+    }
 }
 
 /// A domain of the run.

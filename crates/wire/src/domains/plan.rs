@@ -2,7 +2,7 @@
 //! instance and the program that starts the instance. Data that several instances share, such as a list of
 //! ports, is sent once, and each of these instances has its index.
 
-use crate::control::{ChannelSteps, ClockInfo, GridInfo, PortClockInfo};
+use crate::control::{ChannelSteps, CheckpointPlan, ClockInfo, GridInfo, PortClockInfo};
 use crate::number::{rank_name, DomainId, InstanceId, RankId, Ranks};
 use crate::steering::ScheduledChange;
 use minicbor::{Decode, Encode};
@@ -43,6 +43,10 @@ pub struct RunPlan {
     /// there are no such changes.
     #[n(10)]
     pub schedule: Option<Vec<(ScheduledChange, Vec<RankId>)>>,
+    /// The checkpoints of the run. Each instance has its own file to resume from (`Instance::resume`). An
+    /// agent that does not see the run directory takes another directory. `None` if nothing can be saved.
+    #[n(11)]
+    pub checkpoints: Option<CheckpointPlan>,
 }
 
 impl RunPlan {
@@ -108,6 +112,16 @@ pub struct Instance {
     /// The grid of which the instance is a block, or of which its ranks are the blocks.
     #[n(13)]
     pub grid: Option<GridInfo>,
+    /// True if the instance takes part in the checkpoints of the run.
+    #[n(14)]
+    pub is_saved: Option<bool>,
+    /// The file from which the instance resumes, as the head sees it.
+    #[n(15)]
+    pub resume: Option<String>,
+    /// True if the instance had ended at the checkpoint from which the run resumes, so that a process of
+    /// Ligament takes its place.
+    #[n(16)]
+    pub had_ended: Option<bool>,
 }
 
 /// A port of an instance. `operator` is the operator's name in yMMSL: `NONE`, `F_INIT`, `O_I`, `S` or

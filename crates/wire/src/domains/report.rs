@@ -207,6 +207,10 @@ impl AgentReport {
                 let outcome = CheckpointOutcome::Failed { why: truncated(&why) };
                 AgentReport::Checkpoint { rank, moment, outcome }
             }
+            AgentReport::Checkpoint { rank, moment, outcome: CheckpointOutcome::Unsavable { why } } => {
+                let outcome = CheckpointOutcome::Unsavable { why: truncated(&why) };
+                AgentReport::Checkpoint { rank, moment, outcome }
+            }
             other @ (AgentReport::Exited { .. }
             | AgentReport::Slots { .. }
             | AgentReport::Checkpoint { .. }

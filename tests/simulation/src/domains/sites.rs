@@ -547,6 +547,7 @@ impl<'s> Stage<'s> {
                 HeadAction::Report(report) => self.note(report),
                 HeadAction::Gained { .. }
                 | HeadAction::Write { .. }
+                | HeadAction::WriteCheckpoint { .. }
                 | HeadAction::Ready { .. }
                 | HeadAction::Cores(_)
                 | HeadAction::Leaves { .. }

@@ -1,0 +1,164 @@
+#include <precice/precice.hpp>
+
+#include "session.hpp"
+
+namespace precice {
+
+namespace {
+
+std::string text(string_view view) {
+    return std::string(view.data(), view.size());
+}
+
+// Errors of Ligament become the one error of this library.
+template <class Call>
+auto as_error(Call call) -> decltype(call()) {
+    try {
+        return call();
+    } catch (const ligament::Error &error) {
+        throw Error(error.what());
+    }
+}
+
+void check_count(const char *call, std::size_t given, std::size_t wanted) {
+    if (given == wanted) return;
+    throw Error(std::string(call) + "(): " + std::to_string(given) + " numbers are given, and " +
+                std::to_string(wanted) + " are wanted, by the number of vertices and the dimensions");
+}
+
+void check_whole(const char *call, std::size_t given, std::size_t corners) {
+    if (given % corners == 0) return;
+    throw Error(std::string(call) + "(): " + std::to_string(given) + " vertices are given, and each cell has " +
+                std::to_string(corners));
+}
+
+}  // namespace
+
+std::string getVersionInformation() {
+    return "3.0.0;ligament;face";
+}
+
+Participant::Participant(string_view participantName, string_view configurationFileName, int solverProcessIndex,
+                         int solverProcessSize)
+    : Participant(participantName, configurationFileName, solverProcessIndex, solverProcessSize, nullptr) {}
+
+Participant::Participant(string_view participantName, string_view, int solverProcessIndex,
+                         int solverProcessSize, void *) {
+    session_ = as_error([&] {
+        return std::make_unique<impl::Session>(text(participantName), solverProcessIndex, solverProcessSize);
+    });
+}
+
+Participant::~Participant() = default;
+
+void Participant::initialize() {
+    as_error([&] { session_->initialize(); });
+}
+void Participant::advance(double computedTimeStepSize) {
+    as_error([&] { session_->advance(computedTimeStepSize); });
+}
+void Participant::finalize() {
+    as_error([&] { session_->finalize(); });
+}
+
+int Participant::getMeshDimensions(string_view meshName) const {
+    return session_->mesh_dimensions(text(meshName));
+}
+int Participant::getDataDimensions(string_view meshName, string_view dataName) const {
+    return session_->data_dimensions(text(meshName), text(dataName));
+}
+bool Participant::isCouplingOngoing() const {
+    return session_->is_ongoing();
+}
+bool Participant::isTimeWindowComplete() const {
+    return session_->is_complete();
+}
+double Participant::getMaxTimeStepSize() const {
+    return session_->max_step();
+}
+
+bool Participant::requiresInitialData() {
+    return session_->needs_initial_data();
+}
+bool Participant::requiresWritingCheckpoint() {
+    return session_->takes_checkpoint();
+}
+bool Participant::requiresReadingCheckpoint() {
+    return session_->restores_checkpoint();
+}
+bool Participant::requiresMeshConnectivityFor(string_view meshName) const {
+    session_->check_mesh(text(meshName));
+    return false;
+}
+bool Participant::requiresGradientDataFor(string_view meshName, string_view dataName) const {
+    session_->data_dimensions(text(meshName), text(dataName));
+    return false;
+}
+
+VertexID Participant::setMeshVertex(string_view meshName, span<const double> position) {
+    check_count("setMeshVertex", position.size(), static_cast<std::size_t>(getMeshDimensions(meshName)));
+    return session_->add_points(text(meshName), position.data(), position.size());
+}
+int Participant::getMeshVertexSize(string_view meshName) const {
+    return session_->point_count(text(meshName));
+}
+void Participant::setMeshVertices(string_view meshName, span<const double> coordinates, span<VertexID> ids) {
+    const auto dimensions = static_cast<std::size_t>(getMeshDimensions(meshName));
+    check_count("setMeshVertices", coordinates.size(), ids.size() * dimensions);
+    VertexID next = session_->add_points(text(meshName), coordinates.data(), coordinates.size());
+    for (VertexID &id : ids) id = next++;
+}
+
+void Participant::setMeshEdge(string_view meshName, VertexID first, VertexID second) {
+    const VertexID ids[] = {first, second};
+    setMeshEdges(meshName, ids);
+}
+void Participant::setMeshEdges(string_view meshName, span<const VertexID> ids) {
+    check_whole("setMeshEdges", ids.size(), 2);
+    session_->check_cells(text(meshName), ids.data(), ids.size());
+}
+void Participant::setMeshTriangle(string_view meshName, VertexID first, VertexID second, VertexID third) {
+    const VertexID ids[] = {first, second, third};
+    setMeshTriangles(meshName, ids);
+}
+void Participant::setMeshTriangles(string_view meshName, span<const VertexID> ids) {
+    check_whole("setMeshTriangles", ids.size(), 3);
+    session_->check_cells(text(meshName), ids.data(), ids.size());
+}
+void Participant::setMeshQuad(string_view meshName, VertexID first, VertexID second, VertexID third,
+                              VertexID fourth) {
+    const VertexID ids[] = {first, second, third, fourth};
+    setMeshQuads(meshName, ids);
+}
+void Participant::setMeshQuads(string_view meshName, span<const VertexID> ids) {
+    check_whole("setMeshQuads", ids.size(), 4);
+    session_->check_cells(text(meshName), ids.data(), ids.size());
+}
+void Participant::setMeshTetrahedron(string_view meshName, VertexID first, VertexID second, VertexID third,
+                                     VertexID fourth) {
+    const VertexID ids[] = {first, second, third, fourth};
+    setMeshTetrahedra(meshName, ids);
+}
+void Participant::setMeshTetrahedra(string_view meshName, span<const VertexID> ids) {
+    check_whole("setMeshTetrahedra", ids.size(), 4);
+    session_->check_cells(text(meshName), ids.data(), ids.size());
+}
+
+void Participant::writeData(string_view meshName, string_view dataName, span<const VertexID> ids,
+                            span<const double> values) {
+    const auto width = static_cast<std::size_t>(getDataDimensions(meshName, dataName));
+    check_count("writeData", values.size(), ids.size() * width);
+    session_->write({text(dataName), text(meshName)}, ids.data(), ids.size(), values.data());
+}
+void Participant::readData(string_view meshName, string_view dataName, span<const VertexID> ids,
+                           double relativeReadTime, span<double> values) const {
+    const auto width = static_cast<std::size_t>(getDataDimensions(meshName, dataName));
+    check_count("readData", values.size(), ids.size() * width);
+    session_->read({text(dataName), text(meshName)}, ids.data(), ids.size(), relativeReadTime, values.data());
+}
+
+void endRun(Participant &participant, const char *reason) {
+    participant.session_->fail(reason);
+}
+
+}  // namespace precice

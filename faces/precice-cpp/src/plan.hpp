@@ -1,0 +1,85 @@
+// The plan of a coupling: what precice-to-ligament has read in a configuration, as the setting `precice_plan`.
+// The XML is read in one place, which is the package in Python (precice/plan.py writes the lines).
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace precice::impl {
+
+// A radial function with its support radius or its shape, of which the other one is 0.
+struct Basis {
+    std::string function;
+    double radius = 0.0;
+    double shape = 0.0;
+    std::string polynomial;
+};
+
+// A mapping from one mesh to another: by `basis`, or to the nearest neighbour if the basis has no name.
+struct Mapping {
+    std::string direction;
+    std::string source;
+    std::string target;
+    bool is_conservative = false;
+    Basis basis;
+};
+
+// Data on a mesh that one participant sends to another, by ports whose names have the key.
+struct Exchange {
+    std::string key;
+    std::string data;
+    std::string mesh;
+    std::string sender;
+    std::string receiver;
+    bool is_initialized = false;
+};
+
+// Data and a mesh.
+using DataOnMesh = std::pair<std::string, std::string>;
+
+// The meshes and data of one participant. Received meshes have the names of their providers.
+struct Role {
+    std::vector<std::string> provided;
+    std::map<std::string, std::string> received;
+    std::vector<DataOnMesh> written;
+    std::vector<DataOnMesh> read;
+    std::vector<Mapping> mappings;
+};
+
+// A mesh: its number of coordinates, and the end of the name of its port.
+struct MeshKind {
+    int dimensions = 0;
+    std::string port;
+};
+
+struct Plan {
+    std::string scheme;
+    std::string first;
+    std::map<std::string, bool> vectors;
+    std::map<std::string, MeshKind> meshes;
+    std::map<std::string, Role> roles;
+    std::vector<Exchange> exchanges;
+
+    // Reads the lines of the setting. Throws Error.
+    explicit Plan(const std::string &text);
+
+    bool is_implicit() const;
+    bool is_serial() const { return scheme.rfind("serial", 0) == 0; }
+    // The number of components of data on a mesh.
+    int width(const std::string &data, const std::string &mesh) const;
+
+private:
+    void read(const std::vector<std::string> &words);
+};
+
+// The names in a list, for a text.
+template <class Names>
+std::string listed(const Names &names) {
+    std::string text;
+    for (const auto &name : names) text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? "none" : text;
+}
+
+}  // namespace precice::impl

@@ -1,0 +1,32 @@
+// The points of a mesh.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace precice::impl {
+
+// Points with their coordinates next to each other.
+struct Points {
+    std::string mesh;
+    std::size_t dimensions = 0;
+    std::vector<double> coordinates;
+
+    std::size_t count() const { return coordinates.size() / dimensions; }
+    const double *at(std::size_t index) const { return coordinates.data() + index * dimensions; }
+    // The coordinates of a point, for a text.
+    std::string place(std::size_t index) const;
+};
+
+// The square of the distance of two points with as many coordinates.
+inline double square_of_distance(const double *a, const double *b, std::size_t dimensions) {
+    double sum = 0.0;
+    for (std::size_t axis = 0; axis < dimensions; ++axis) sum += (a[axis] - b[axis]) * (a[axis] - b[axis]);
+    return sum;
+}
+
+// A number with all its digits.
+std::string shown(double number);
+
+}  // namespace precice::impl

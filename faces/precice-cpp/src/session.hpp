@@ -1,0 +1,97 @@
+// One participant in a run: what it writes, reads and waits for.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ligament/ligament.hpp>
+
+#include "mapping.hpp"
+#include "plan.hpp"
+
+namespace precice::impl {
+
+// Values at the begin and at the end of a window.
+struct WindowValues {
+    std::vector<double> begin;
+    std::vector<double> end;
+};
+
+struct Window {
+    double begin = 0.0;
+    double end = 0.0;
+    double length() const { return end - begin; }
+};
+
+// The calls come in this order: new, meshes and initial values, initialize, steps, finalize.
+class Session {
+public:
+    Session(std::string name, int rank, int size);
+
+    void initialize();
+    void advance(double step);
+    void finalize();
+    // Ends the whole run with a reason.
+    void fail(const std::string &reason) { instance_->error_shutdown(reason); }
+
+    int mesh_dimensions(const std::string &mesh) const;
+    int data_dimensions(const std::string &mesh, const std::string &data) const;
+    bool is_ongoing() const;
+    bool is_complete() const;
+    double max_step() const;
+    bool needs_initial_data() const;
+    bool takes_checkpoint();
+    bool restores_checkpoint();
+
+    // Adds points, and returns the number of the first of them.
+    int add_points(const std::string &mesh, const double *coordinates, std::size_t count);
+    int point_count(const std::string &mesh) const;
+    // Checks that the mesh is one that the participant provides, and that it has these vertices.
+    void check_cells(const std::string &mesh, const int *ids, std::size_t count) const;
+    // Checks that there is a mesh of this name.
+    void check_mesh(const std::string &mesh) const { points(mesh); }
+
+    void write(const DataOnMesh &place, const int *ids, std::size_t count, const double *values);
+    void read(const DataOnMesh &place, const int *ids, std::size_t count, double time, double *values) const;
+
+private:
+    enum class State { made, coupling, over };
+
+    void check_initialized(const std::string &call) const;
+    const Points &points(const std::string &mesh) const;
+    Points &own_points(const std::string &mesh);
+    void check_ids(const std::string &mesh, const int *ids, std::size_t count) const;
+    std::vector<double> &buffer(const DataOnMesh &place);
+    std::vector<const Exchange *> exchanges_from() const;
+    std::vector<const Exchange *> exchanges_to() const;
+    void exchange_meshes();
+    void send(const std::string &port, double time, const std::vector<double> &values, std::size_t width);
+    std::vector<double> mapped(const Mapping &wanted, const std::vector<double> &values, std::size_t width);
+    std::vector<double> on_exchange_mesh(const Exchange &exchange);
+    std::vector<double> on_local_mesh(const Exchange &exchange, const std::string &mesh,
+                                      const ligament::Message &message);
+    // Receives the values of a window; nothing after the last one.
+    std::optional<Window> receive();
+    void keep(const Exchange &exchange, const ligament::Message &message);
+    void begin_window(std::optional<Window> window);
+
+    std::string name_;
+    std::unique_ptr<ligament::Instance> instance_;
+    std::unique_ptr<Plan> plan_;
+    const Role *role_ = nullptr;
+    std::map<std::string, Points> points_;
+    std::map<DataOnMesh, std::vector<double>> written_;
+    std::map<DataOnMesh, WindowValues> came_;
+    std::map<std::string, Weights> weights_;
+    std::optional<Window> window_;
+    double done_ = 0.0;
+    State state_ = State::made;
+    bool is_complete_ = false;
+    bool saves_ = false;
+    bool restores_ = false;
+};
+
+}  // namespace precice::impl
