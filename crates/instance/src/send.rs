@@ -545,7 +545,8 @@ impl Instance {
 
     /// Sends an overlay to the receivers of a slot that do not know it yet.
     pub(crate) fn announce_overlay(&mut self, port: usize, slot: usize, number: u32) -> Result<(), Error> {
-        let to = &self.table.ports[port].slots[slot];
+        // A filter may let go what it has held for a slot that a resizable port has no more.
+        let to = self.table.ports[port].channels_at(slot);
         if self.endpoint.knows_overlay(to, number) {
             return Ok(());
         }
