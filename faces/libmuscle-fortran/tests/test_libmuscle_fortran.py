@@ -75,6 +75,14 @@ def test_settings_values_and_messages(program, name):
     assert done.stdout.splitlines() == [GOOD] and done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_makefile_says_that_the_face_in_cpp_is_missing(tmp_path):
+    variables = os.environ | {"PKG_CONFIG_PATH": "", "PKG_CONFIG_LIBDIR": str(tmp_path)}
+    command = ["make", "-C", FACE, f"BUILD={tmp_path / 'build'}"]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode != 0 and "install faces/libmuscle-cpp" in done.stderr, done.stderr
+    assert not (tmp_path / "build").exists()
+
+
 def test_grids_of_all_elements_and_dimensions(program, tmp_path):
     (tmp_path / "grids.f90").write_text(grids.source())
     code = program("grids", [tmp_path / "grids.f90"])
