@@ -90,17 +90,10 @@ Message message_of(ligament::Message const &got, bool with_settings) {
     return message;
 }
 
-// The value of a setting as T. A whole number is given as a double, too.
+// The value of a setting as T.
 template <class T>
 T converted(std::string const &name, SettingValue const &value) {
     try {
-        if constexpr (std::is_same_v<T, double>) {
-            if (value.is_a<std::int64_t>()) {
-                constexpr std::int64_t MAX_EXACT = std::int64_t{1} << 53;
-                auto const whole = value.as<std::int64_t>();
-                if (-MAX_EXACT <= whole && whole <= MAX_EXACT) return static_cast<double>(whole);
-            }
-        }
         return value.as<T>();
     } catch (std::bad_cast const &error) {
         throw ::face::CastError("setting \"" + name + "\": " + error.what());

@@ -127,6 +127,11 @@ int SettingValue::as() const {
 }
 template <>
 double SettingValue::as() const {
+    // A whole number that a double holds is given, too.
+    constexpr std::int64_t MAX_EXACT = std::int64_t{1} << 53;
+    if (kind_ == Kind::integer && -MAX_EXACT <= integer_ && integer_ <= MAX_EXACT) {
+        return static_cast<double>(integer_);
+    }
     check(is_a<double>(), "a number");
     return number_;
 }

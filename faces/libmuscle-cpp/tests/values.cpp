@@ -243,6 +243,8 @@ static void settings() {
     CHECK(SettingValue(std::int64_t{1} << 40).as<std::int64_t>() == std::int64_t{1} << 40);
     CHECK_THROWS(SettingValue(std::int64_t{1} << 40).as<int>(), std::bad_cast, "not an integer of 32 bits");
     CHECK_THROWS(SettingValue("a").as<double>(), std::bad_cast, "is a text, not a number");
+    CHECK(SettingValue(13).as<double>() == 13.0 && !SettingValue(13).is_a<double>());
+    CHECK_THROWS(SettingValue((std::int64_t{1} << 53) + 1).as<double>(), std::bad_cast, "not a number");
     SettingValue from("text"), to;
     to = std::move(from);
     CHECK(to.as<std::string>() == "text" && !from.is_a<std::string>());

@@ -1,6 +1,7 @@
 """Writes the modules in Fortran."""
 
 import textwrap
+from dataclasses import dataclass, field
 
 import kinds
 from table import Argument, of_module
@@ -31,6 +32,18 @@ def procedure(head, body, answer=None):
     return [first, *indented(body), f"end {word} {name}"]
 
 
+@dataclass
+class Arguments:
+    """The arguments of a procedure: their names and declarations, the statements before and after the call in
+    C++, and what it passes there."""
+
+    dummies: list = field(default_factory=list)
+    declared: list = field(default_factory=list)
+    before: list = field(default_factory=list)
+    passed: list = field(default_factory=list)
+    after: list = field(default_factory=list)
+
+
 class Writer:
     """Writes one module; `only` is `serial` or `mpi`."""
 
@@ -40,9 +53,6 @@ class Writer:
 
     def named(self, type_, name):
         return f"{self.prefix}_{type_.name}_{name}"
-
-    def is_function(self, call):
-        return call.result is not None and not kinds.array_of(call.result)
 
     def text(self):
         name = self.module.name + ("_mpi" if self.only == "mpi" else "")
@@ -70,28 +80,39 @@ class Writer:
     def types(self):
         lines = []
         for flags, names in self.module.flags.items():
-            lines += [f"type, public :: {self.prefix}_{flags}",
-                      *indented(f"logical :: {name} = .false." for name in names),
-                      "contains", f"    procedure :: to_int => {self.prefix}_{flags}_to_int",
-                      f"end type {self.prefix}_{flags}", ""]
+            lines += self.flags(flags, names)
         for type_ in self.module.types.values():
             calls = [call for one, call in self.calls if one is type_]
-            bound = [call for call in calls if not call.is_static]
-            lines += [f"type, public :: {self.prefix}_{type_.name}", "    integer(c_intptr_t) :: ptr = 0"]
-            lines += ["contains"] if bound else []
-            lines += indented(f"procedure :: {call.name} => {self.named(type_, call.name)}" for call in bound)
-            lines += indented(f"generic :: {generic} => {', '.join(names)}"
-                              for generic, names in self.generics(bound).items())
-            lines += [f"end type {self.prefix}_{type_.name}", ""]
-            made = self.generics(calls)
-            names = ["free", *(call.name for call in calls), *made]
-            lines += [f"public :: {self.named(type_, name)}" for name in names]
-            made[""] = [call.name for call in calls if call.name == "create" or call.generic == "create"]
-            for generic, names in made.items():
-                name = self.named(type_, generic).rstrip("_")
-                specific = ", ".join(self.named(type_, one) for one in names)
-                lines += [f"interface {name}", f"    procedure {specific}", f"end interface {name}"]
-            lines += [""]
+            lines += [*self.type_definition(type_, calls), *self.type_names(type_, calls), ""]
+        return lines
+
+    def flags(self, name, flags):
+        """The type of an instance's properties, each a component."""
+        return [f"type, public :: {self.prefix}_{name}",
+                *indented(f"logical :: {flag} = .false." for flag in flags),
+                "contains", f"    procedure :: to_int => {self.prefix}_{name}_to_int",
+                f"end type {self.prefix}_{name}", ""]
+
+    def type_definition(self, type_, calls):
+        """A type with its short names."""
+        bound = [call for call in calls if not call.is_static]
+        procedures = [f"procedure :: {call.name} => {self.named(type_, call.name)}" for call in bound]
+        generics = [f"generic :: {generic} => {', '.join(names)}"
+                    for generic, names in self.generics(bound).items()]
+        name = f"{self.prefix}_{type_.name}"
+        return [f"type, public :: {name}", "    integer(c_intptr_t) :: ptr = 0", "contains",
+                *indented([*procedures, *generics]), f"end type {name}", ""]
+
+    def type_names(self, type_, calls):
+        """The long names of a type's calls, and its own name for those that make an object."""
+        generics = self.generics(calls)
+        names = ["free", *(call.name for call in calls), *generics]
+        lines = [f"public :: {self.named(type_, name)}" for name in names]
+        generics[""] = [call.name for call in calls if "create" in (call.name, call.generic)]
+        for generic, names in generics.items():
+            name = self.named(type_, generic).rstrip("_")
+            specific = ", ".join(self.named(type_, one) for one in names)
+            lines += [f"interface {name}", f"    procedure {specific}", f"end interface {name}"]
         return lines
 
     def generics(self, calls):
@@ -140,47 +161,55 @@ class Writer:
     def call(self, type_, call):
         """The procedure of a call."""
         name, result = self.named(type_, call.name), call.result
-        own = [] if call.is_static else [Argument("self", type_.name)]
-        arguments = [*own, *call.arguments]
-        dummies = [dummy for argument in arguments for dummy in kinds.dummies(argument)]
-        declared = [line for argument in arguments for line in kinds.declarations(argument, self.prefix)]
-        passed, before = [], []
-        for argument in arguments:
-            if argument.is_optional:
-                variable, declaration, statements = kinds.optional_value(argument)
-                passed.append(variable)
-                declared.append(declaration)
-                before += statements
-            else:
-                passed += kinds.passed(argument)
-        array = kinds.array_of(result) if result else None
-        copied = bool(array) and array[0] == "logical"
-        if array:
-            dummies.append(result.name)
-            declared += kinds.declarations(result, self.prefix, "inout")
-            passed += kinds.passed(result)
-            if copied:
-                passed[-3] = "copy"
-                declared.append(f"logical(c_bool), allocatable :: copy({kinds.colons(array[1])})")
-                sizes = ", ".join(f"size({result.name}, {axis})" for axis in range(1, array[1] + 1))
-                before += [f"allocate (copy({sizes}))"]
-        if call.fails:
-            dummies += ["err_code", "err_msg"]
-            declared += ERRORS
-        c_call = f"{self.named(type_, call.c_name)}_c({', '.join(passed)})"
+        parts = self.arguments(type_, call)
         settle = [f"call settle('{name}'{', err_code' if call.fails else ''})"]
         # gfortran 12 loses the length of a text that is passed on as an optional argument.
         settle += ["if (present(err_msg)) call take_error(err_msg)"] if call.fails else []
-        if not self.is_function(call):
-            after = [f"if (ligament_face_error() == 0) {result.name} = copy"] if copied else []
-            return procedure((name, dummies), [*declared, *before, f"call {c_call}", *after, *settle])
-        declared.append(self.answer(result))
+        c_call = f"{self.named(type_, call.c_name)}_c({', '.join(parts.passed)})"
+        head, body = (name, parts.dummies), [*parts.declared, *parts.before]
+        if result is None or kinds.array_of(result):
+            return procedure(head, [*body, f"call {c_call}", *parts.after, *settle])
+        body.insert(len(parts.declared), self.answer(result))
         texts = {"character": "answer = kept_text()", "characters": "answer = kept_texts()"}
         if result.kind in texts:
-            return procedure((name, dummies), [*declared, *before, f"call {c_call}", *settle,
-                                                texts[result.kind]], "answer")
+            return procedure(head, [*body, f"call {c_call}", *settle, texts[result.kind]], "answer")
         target = "answer%ptr" if kinds.is_object(result.kind) else "answer"
-        return procedure((name, dummies), [*declared, *before, f"{target} = {c_call}", *settle], "answer")
+        return procedure(head, [*body, f"{target} = {c_call}", *settle], "answer")
+
+    def arguments(self, type_, call):
+        """The arguments of a call's procedure, and what it does for them."""
+        parts = Arguments()
+        own = [] if call.is_static else [Argument("self", type_.name)]
+        for argument in [*own, *call.arguments]:
+            parts.dummies += kinds.dummies(argument)
+            parts.declared += kinds.declarations(argument, self.prefix)
+            if argument.is_optional:
+                variable, declaration, statements = kinds.optional_value(argument)
+                parts.passed.append(variable)
+                parts.declared.append(declaration)
+                parts.before += statements
+            else:
+                parts.passed += kinds.passed(argument)
+        if call.result and kinds.array_of(call.result):
+            self.add_array(parts, call.result)
+        if call.fails:
+            parts.dummies += ["err_code", "err_msg"]
+            parts.declared += ERRORS
+        return parts
+
+    def add_array(self, parts, result):
+        """Adds the caller's array for a result. Logicals of C++ are shorter, and pass through a copy."""
+        kind, dimensions = kinds.array_of(result)
+        parts.dummies.append(result.name)
+        parts.declared += kinds.declarations(result, self.prefix, "inout")
+        passed = kinds.passed(result)
+        if kind == "logical":
+            passed[0] = "copy"
+            parts.declared.append(f"logical(c_bool), allocatable :: copy({kinds.colons(dimensions)})")
+            sizes = ", ".join(f"size({result.name}, {axis})" for axis in range(1, dimensions + 1))
+            parts.before.append(f"allocate (copy({sizes}))")
+            parts.after.append(f"if (ligament_face_error() == 0) {result.name} = copy")
+        parts.passed += passed
 
     def answer(self, result):
         """The declaration of a function's result."""

@@ -15,6 +15,7 @@ program abort_by_mistake
     instance = LIBMUSCLE_Instance(ports)
     message = LIBMUSCLE_Message(0.0_LIBMUSCLE_real8)
     do while (instance%reuse_instance())
+        print '(a)', 'this line comes before the error'
         select case (which)
         case ('send')
             call instance%send('nowhere', message)

@@ -75,6 +75,14 @@ def test_settings_values_and_messages(program, name):
     assert done.stdout.splitlines() == [GOOD] and done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_makefile_says_that_the_face_in_cpp_is_missing(tmp_path):
+    variables = os.environ | {"PKG_CONFIG_PATH": "", "PKG_CONFIG_LIBDIR": str(tmp_path)}
+    command = ["make", "-C", FACE, f"BUILD={tmp_path / 'build'}"]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode != 0 and "install faces/libmuscle-cpp" in done.stderr, done.stderr
+    assert not (tmp_path / "build").exists()
+
+
 def test_grids_of_all_elements_and_dimensions(program, tmp_path):
     (tmp_path / "grids.f90").write_text(grids.source())
     code = program("grids", [tmp_path / "grids.f90"])
@@ -140,7 +148,10 @@ def test_a_mistake_gives_the_code_and_the_text_of_its_error(program, prefix, tmp
 def test_a_mistake_that_is_not_asked_for_ends_the_run_with_its_text(program, prefix, tmp_path, which, text):
     model = ALONE.format(code=program("abort"), arguments=[which], ports=", ports: {o_i: out}", more="")
     ran = run_model(prefix, tmp_path / "model", model)
-    assert ran.status != 0 and re.search(text, ran.text), ran.output()
+    assert ran.status != 0 and re.search(f"error in {text}", ran.text), ran.output()
+    # What the program has printed before comes first.
+    lines = (ran.directory / "instances" / "code" / "output.log").read_text().splitlines()
+    assert lines[-1].startswith("error in ") and len(lines) == (1 if which == "operator" else 2), lines
     assert "not reached" not in ran.output()
 
 
@@ -223,7 +234,7 @@ def test_a_program_that_is_outside_of_a_run_says_how_to_start_it(program, tmp_pa
         variables = {name: value for name, value in os.environ.items() if not name.startswith("LIGAMENT_")}
         done = subprocess.run([program("state"), "1", "file", *words], cwd=tmp_path, env=variables,
                               capture_output=True, text=True, timeout=LIMIT)
-        assert done.returncode == 1 and done.stderr.startswith("LIBMUSCLE_Instance_create: ")
+        assert done.returncode == 1 and done.stderr.startswith("error in LIBMUSCLE_Instance_create: ")
         return done.stderr
 
     assert "does not know which instance it is" in call()

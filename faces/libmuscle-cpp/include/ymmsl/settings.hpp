@@ -41,8 +41,8 @@ public:
     template <typename T>
     bool is_a() const;
 
-    // The value. Throws an exception that is a std::bad_cast, and whose text names both types, if it is of
-    // another type.
+    // The value; a whole number also as a double, if that holds it. Throws an exception that is a
+    // std::bad_cast, and whose text names both types, if it is of another type.
     template <typename T>
     T as() const;
 
