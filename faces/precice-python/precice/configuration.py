@@ -67,13 +67,15 @@ class Mapping:
 
 @dataclass(frozen=True)
 class Exchange:
-    """Data on a mesh that one participant sends to another."""
+    """Data on a mesh that one participant sends to another. `substeps` is false if only the values at the end
+    of a window count."""
 
     data: str
     mesh: str
     sender: str
     receiver: str
     initialize: bool
+    substeps: bool
 
 
 @dataclass
@@ -100,6 +102,7 @@ class Configuration:
     first: str | None
     settings: dict
     warnings: list
+    window_samples: int = 1
 
     @property
     def implicit(self):
@@ -110,6 +113,10 @@ class Configuration:
         others = {(one.mesh, one.sender) for one in self.exchanges if one.data == exchange.data}
         name = exchange.data if len(others) == 1 else f"{exchange.data}_{exchange.mesh}_{exchange.sender}"
         return identifier(name)
+
+    def samples(self, exchange):
+        """The number of samples of data in each window, at equal distances. The last one is at its end."""
+        return self.window_samples if exchange.substeps else 1
 
     def width(self, data, mesh):
         """The number of components of data on a mesh."""
@@ -211,9 +218,9 @@ class Reader:
             found[name] = one
         return found
 
-    def flag(self, element, name):
-        """A word for true or false in an attribute, which is false if it is not there."""
-        word = element.attributes.get(name, "false").lower()
+    def flag(self, element, name, otherwise="false"):
+        """A word for true or false in an attribute; `otherwise` if it is not there."""
+        word = element.attributes.get(name, otherwise).lower()
         if word not in TRUE + FALSE:
             self.problem(element, f"\"{name}\" of <{element.name}> is \"{word}\"; true or false is wanted")
         return word in TRUE
@@ -401,7 +408,8 @@ def read_scheme(reader, element, configuration):
 def exchange(reader, element, configuration):
     known = {"data": configuration.vectors, "mesh": configuration.dimensions, "from": configuration.roles,
              "to": configuration.roles}
-    return Exchange(*(reader.named(element, *one) for one in known.items()), reader.flag(element, "initialize"))
+    return Exchange(*(reader.named(element, *one) for one in known.items()),
+                    reader.flag(element, "initialize"), reader.flag(element, "substeps", "true"))
 
 
 def read_times(reader, element, settings):

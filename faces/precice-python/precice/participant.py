@@ -1,5 +1,6 @@
 """`Participant`: the calls of preCICE 3, over an instance of Ligament and `ligament.mappers.implicit`."""
 
+import math
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,6 +88,8 @@ class Participant:
         if "precice_config" in self._instance.list_settings():
             file = self._instance.get_setting("precice_config", "str")
         self._configuration = configurations.read(Path(os.fsdecode(file)))
+        if "precice_samples" in self._instance.list_settings():
+            self._configuration.window_samples = self._instance.get_setting("precice_samples", "int")
         if participant_name not in self._configuration.roles:
             raise Error(f"{file} has no participant \"{participant_name}\"; it has "
                         f"{', '.join(self._configuration.roles)}")
@@ -100,7 +103,8 @@ class Participant:
         named = [*self._role.provided, *self._role.received]
         self._meshes = {mesh: Mesh(mesh, self._configuration.dimensions[mesh]) for mesh in named}
         self._written = {}  # (mesh, data) → values on that mesh
-        self._came = {}  # (mesh, data) → values at the window's begin and end
+        self._came = {}  # (mesh, data) → values at the window's begin, and samples at equal distances
+        self._steps = {}  # key of an exchange → times since the window's begin, and values, of each step
         self._mappings = {}
         self._window = None  # begin and end, s
         self._done = 0.0  # s since the window's begin
@@ -121,13 +125,14 @@ class Participant:
         self._exchange_meshes()
         for key, one in self._sent.items():
             values = self._on_exchange_mesh(one)
+            self._steps[key] = [(0.0, values)]
             self._instance.send(f"initial_{key}", Message(0.0, data=values))
-            self._instance.send(f"write_{key}", Message(0.0, data=values))
+            self._instance.send(f"write_{key}", Message(0.0, data=self._samples(key, one)))
         for key, one in self._received.items():
             message = self._instance.receive(f"initial_{key}")
             for place in self._places(one):
                 values = self._on_local_mesh(one, place, message.data)
-                self._came[place] = (values, values)
+                self._came[place] = (values, [values])
         self._begin_window(self._receive())
 
     @as_error()
@@ -144,16 +149,22 @@ class Participant:
                         "left of the window; ask get_max_time_step_size()")
         self._done += step
         self._complete = False
-        if length - self._done > SLACK * length:
+        is_last = length - self._done <= SLACK * length
+        for key, one in self._sent.items():
+            if is_last or self._configuration.samples(one) > 1:
+                self._steps[key].append((self._done, self._on_exchange_mesh(one).copy()))
+        if not is_last:
             return
         for key, one in self._sent.items():
-            self._instance.send(f"write_{key}", Message(self._window[1], data=self._on_exchange_mesh(one)))
+            self._instance.send(f"write_{key}", Message(self._window[1], data=self._samples(key, one)))
         times = self._receive()
         if times[1] is not None and times[0] == self._window[0]:
+            self._steps = {key: steps[:1] for key, steps in self._steps.items()}
             self._done, self._restores = 0.0, True
             self._saves = False
             return
         self._complete = True
+        self._steps = {key: [(0.0, steps[-1][1])] for key, steps in self._steps.items()}
         self._begin_window(times)
 
     @as_error()
@@ -262,11 +273,13 @@ class Participant:
         if not -SLACK * length <= relative_read_time <= left + SLACK * length:
             raise Error(f"read_data(\"{mesh_name}\", \"{data_name}\"): the time {relative_read_time!r} is not "
                         f"between 0 and {left!r}, what is left of the window")
-        begin, end = self._came[mesh_name, data_name]
-        share = (self._done + relative_read_time) / length if length else 1.0
-        values = end[ids]
-        if share < 1.0:
-            values = begin[ids] + (values - begin[ids]) * share
+        begin, samples = self._came[mesh_name, data_name]
+        place = len(samples) * ((self._done + relative_read_time) / length if length else 1.0)
+        after = min(max(math.ceil(place), 1), len(samples))
+        values = samples[after - 1][ids]
+        if place < after:
+            before = (samples[after - 2] if after > 1 else begin)[ids]
+            values = before + (values - before) * (place - after + 1)
         return values if self._configuration.vectors[data_name] else values[:, 0]
 
     # Helpers
@@ -340,6 +353,20 @@ class Participant:
         mesh = exchange.mesh if exchange.mesh in local else local[0]
         return self._mapped("write", mesh, exchange.mesh, self._buffer(mesh, exchange.data))
 
+    def _samples(self, key, exchange):
+        """The values of a window: an array (points, components), or (samples, points, components)."""
+        count, steps = self._configuration.samples(exchange), self._steps[key]
+        if count == 1:
+            return steps[-1][1]
+        times, values = np.array([time for time, _ in steps]), np.stack([values for _, values in steps])
+        if len(steps) == 1:
+            return np.repeat(values, count, axis=0)
+        wanted = times[-1] * np.arange(1, count + 1) / count
+        after = np.clip(np.searchsorted(times, wanted * (1.0 - SLACK)), 1, len(steps) - 1)
+        share = np.clip((wanted - times[after - 1]) / (times[after] - times[after - 1]), 0.0, 1.0)
+        before = values[after - 1]
+        return before + (values[after] - before) * share[:, None, None]
+
     def _on_local_mesh(self, exchange, place, values):
         values = np.asarray(values).reshape(-1, self._configuration.width(exchange.data, exchange.mesh))
         return self._mapped("read", exchange.mesh, place[0], values)
@@ -356,17 +383,21 @@ class Participant:
         return times
 
     def _keep(self, exchange, message):
-        """Keeps the values at the window's end, and at its begin."""
+        """Keeps the values within the window, and at its begin."""
         goes_on = self._window is not None and message.timestamp == self._window[0]
         serial = self._configuration.scheme.startswith("serial")
         is_second = serial and self._configuration.first != self._name
         for place in self._places(exchange):
-            end = self._on_local_mesh(exchange, place, message.data)
+            count = self._configuration.samples(exchange)
+            arrays = np.asarray(message.data).reshape(count, -1)
+            samples = [self._on_local_mesh(exchange, place, values) for values in arrays]
             begin, last = self._came[place]
             if not goes_on or message.next_timestamp is None:
-                # The second participant gets new values at once. All others first get those of the begin.
-                begin = last if is_second else end
-            self._came[place] = (begin, end)
+                # The second participant gets new values at once. All others first get those of the last window.
+                begin = last[-1] if is_second else samples[-1]
+                if not (is_second or self._configuration.implicit):
+                    samples = [begin] * count
+            self._came[place] = (begin, samples)
 
     def _begin_window(self, times):
         self._window = times if times[1] is not None else None

@@ -31,7 +31,7 @@ def lines(configuration):
         yield from (("map", name, *mapping_words(one)) for one in role.mappings)
     for one in configuration.exchanges:
         yield ("exchange", configuration.key(one), one.data, one.mesh, one.sender, one.receiver,
-               "initialize" if one.initialize else "")
+               "initialize" if one.initialize else "", configuration.samples(one))
 
 
 def plan(configuration):

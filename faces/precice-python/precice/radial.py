@@ -110,8 +110,8 @@ def _check(names, known, asked, basis):
         first = lost[0]
         raise Error(f"{len(lost)} of {len(asked)} vertices of the mesh \"{names[1]}\", the first of which is "
                     f"vertex {first} at {asked[first].tolist()}, have no vertex of \"{names[0]}\" within the "
-                    f"support radius {basis.radius}; the nearest one is {nearest[first]} away. Look whether the "
-                    "meshes lie beside each other, or give a larger support-radius")
+                    f"support radius {basis.radius}; the nearest one is {nearest[first]} away. Look whether "
+                    "the meshes lie beside each other, or give a larger support-radius")
 
 
 def weights(names, known, asked, basis):
