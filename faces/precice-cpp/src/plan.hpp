@@ -34,6 +34,8 @@ struct Exchange {
     std::string sender;
     std::string receiver;
     bool is_initialized = false;
+    // The number of samples in each window, at equal distances, of which the last one is at its end.
+    std::size_t samples = 1;
 };
 
 // Data and a mesh.

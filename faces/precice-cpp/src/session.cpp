@@ -87,14 +87,15 @@ void Session::initialize() {
         const auto values = on_exchange_mesh(*one);
         const auto width = static_cast<std::size_t>(plan_->width(one->data, one->mesh));
         send("initial_" + one->key, 0.0, values, width);
-        send("write_" + one->key, 0.0, values, width);
+        steps_[one->key] = {{0.0, values}};
+        send_window(*one, 0.0);
     }
     for (const Exchange *one : exchanges_to()) {
         const ligament::Message message = instance_->receive("initial_" + one->key);
         for (const auto &place : role_->read) {
             if (place.first != one->data) continue;
-            const auto values = on_local_mesh(*one, place.second, message);
-            came_[place] = {values, values};
+            const auto values = on_local_mesh(*one, place.second, message.array<double>().to_vector());
+            came_[place] = {values, {values}};
         }
     }
     begin_window(receive());
@@ -114,19 +115,22 @@ void Session::advance(double step) {
     }
     done_ += step;
     is_complete_ = false;
-    if (length - done_ > SLACK * length) return;
+    const bool is_last = length - done_ <= SLACK * length;
     for (const Exchange *one : exchanges_from()) {
-        const auto width = static_cast<std::size_t>(plan_->width(one->data, one->mesh));
-        send("write_" + one->key, window_->end, on_exchange_mesh(*one), width);
+        if (is_last || one->samples > 1) steps_[one->key].push_back({done_, on_exchange_mesh(*one)});
     }
+    if (!is_last) return;
+    for (const Exchange *one : exchanges_from()) send_window(*one, window_->end);
     const auto next = receive();
     if (next && next->begin == window_->begin) {
+        for (auto &steps : steps_) steps.second.resize(1);
         done_ = 0.0;
         restores_ = true;
         saves_ = false;
         return;
     }
     is_complete_ = true;
+    for (auto &steps : steps_) steps.second = {{0.0, steps.second.back().values}};
     begin_window(next);
 }
 
@@ -236,9 +240,14 @@ void Session::read(const DataOnMesh &place, const int *ids, std::size_t count, d
         throw Error("readData(" + quoted(mesh) + ", " + quoted(data) + "): the time " + shown(time) +
                     " is not between 0 and " + shown(left) + ", what is left of the window");
     }
-    const double share = length > 0.0 ? (done_ + time) / length : 1.0;
+    const WindowValues &held = came_.at(place);
+    const auto samples = static_cast<double>(held.samples.size());
+    const double position = length > 0.0 ? samples * (done_ + time) / length : samples;
+    const double after = std::min(std::max(std::ceil(position), 1.0), samples);
+    const auto &end = held.samples[static_cast<std::size_t>(after) - 1];
+    const auto &begin = after > 1.0 ? held.samples[static_cast<std::size_t>(after) - 2] : held.begin;
+    const double share = position - after + 1.0;
     const auto width = static_cast<std::size_t>(plan_->width(data, mesh));
-    const auto &[begin, end] = came_.at(place);
     for (std::size_t i = 0; i < count; ++i) {
         for (std::size_t c = 0; c < width; ++c) {
             const std::size_t from = static_cast<std::size_t>(ids[i]) * width + c;
@@ -322,6 +331,34 @@ void Session::send(const std::string &port, double time, const std::vector<doubl
     instance_->send(port, time, array);
 }
 
+// Sends the samples of a window, which are interpolated between the ends of steps.
+void Session::send_window(const Exchange &exchange, double time) {
+    const auto &steps = steps_.at(exchange.key);
+    const auto width = static_cast<std::size_t>(plan_->width(exchange.data, exchange.mesh));
+    const std::string port = "write_" + exchange.key;
+    if (exchange.samples == 1) {
+        send(port, time, steps.back().values, width);
+        return;
+    }
+    const std::size_t all = steps.back().values.size();
+    std::vector<double> made;
+    made.reserve(exchange.samples * all);
+    std::size_t after = std::min<std::size_t>(1, steps.size() - 1);
+    for (std::size_t sample = 1; sample <= exchange.samples; ++sample) {
+        const double wanted =
+            steps.back().time * static_cast<double>(sample) / static_cast<double>(exchange.samples);
+        while (after + 1 < steps.size() && steps[after].time < wanted * (1.0 - SLACK)) ++after;
+        const Step &one = steps[after > 0 ? after - 1 : 0], &other = steps[after];
+        const double length = other.time - one.time;
+        const double share = length > 0.0 ? std::min((wanted - one.time) / length, 1.0) : 1.0;
+        for (std::size_t i = 0; i < all; ++i) {
+            made.push_back(one.values[i] + (other.values[i] - one.values[i]) * share);
+        }
+    }
+    const ligament::ArrayRef<const double> array(made.data(), {exchange.samples, all / width, width});
+    instance_->send(port, time, array);
+}
+
 std::vector<double> Session::mapped(const Mapping &wanted, const std::vector<double> &values,
                                     std::size_t width) {
     if (wanted.source == wanted.target) return values;
@@ -354,9 +391,9 @@ std::vector<double> Session::on_exchange_mesh(const Exchange &exchange) {
 }
 
 std::vector<double> Session::on_local_mesh(const Exchange &exchange, const std::string &mesh,
-                                           const ligament::Message &message) {
+                                           const std::vector<double> &values) {
     const auto width = static_cast<std::size_t>(plan_->width(exchange.data, exchange.mesh));
-    return mapped({"read", exchange.mesh, mesh, false, {}}, message.array<double>().to_vector(), width);
+    return mapped({"read", exchange.mesh, mesh, false, {}}, values, width);
 }
 
 std::optional<Window> Session::receive() {
@@ -377,13 +414,21 @@ std::optional<Window> Session::receive() {
 void Session::keep(const Exchange &exchange, const ligament::Message &message) {
     const bool goes_on = window_ && message.timestamp() == window_->begin && message.has_next_timestamp();
     const bool is_second = plan_->is_serial() && plan_->first != name_;
+    const std::vector<double> values = message.array<double>().to_vector();
+    const std::size_t each = values.size() / exchange.samples;
     for (const auto &place : role_->read) {
         if (place.first != exchange.data) continue;
         WindowValues &held = came_[place];
-        auto end = on_local_mesh(exchange, place.second, message);
-        // The second participant gets new values at once. All others first get those of the begin.
-        if (!goes_on) held.begin = is_second ? held.end : end;
-        held.end = std::move(end);
+        std::vector<std::vector<double>> samples;
+        for (std::size_t i = 0; i < exchange.samples; ++i) {
+            const auto from = values.begin() + static_cast<std::ptrdiff_t>(i * each);
+            const std::vector<double> sample(from, from + static_cast<std::ptrdiff_t>(each));
+            samples.push_back(on_local_mesh(exchange, place.second, sample));
+        }
+        // The second participant gets new values at once. All others first get those of the last window.
+        if (!goes_on) held.begin = is_second ? held.samples.back() : samples.back();
+        if (!goes_on && !is_second && !plan_->is_implicit()) samples.assign(exchange.samples, held.begin);
+        held.samples = std::move(samples);
     }
 }
 

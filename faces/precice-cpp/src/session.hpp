@@ -14,10 +14,16 @@
 
 namespace precice::impl {
 
-// Values at the begin and at the end of a window.
+// Values at the begin of a window, and samples within it at equal distances.
 struct WindowValues {
     std::vector<double> begin;
-    std::vector<double> end;
+    std::vector<std::vector<double>> samples;
+};
+
+// Values after a step, and its end as the time since the window's begin.
+struct Step {
+    double time = 0.0;
+    std::vector<double> values;
 };
 
 struct Window {
@@ -69,10 +75,11 @@ private:
     std::vector<const Exchange *> exchanges_to() const;
     void exchange_meshes();
     void send(const std::string &port, double time, const std::vector<double> &values, std::size_t width);
+    void send_window(const Exchange &exchange, double time);
     std::vector<double> mapped(const Mapping &wanted, const std::vector<double> &values, std::size_t width);
     std::vector<double> on_exchange_mesh(const Exchange &exchange);
     std::vector<double> on_local_mesh(const Exchange &exchange, const std::string &mesh,
-                                      const ligament::Message &message);
+                                      const std::vector<double> &values);
     // Receives the values of a window; nothing after the last one.
     std::optional<Window> receive();
     void keep(const Exchange &exchange, const ligament::Message &message);
@@ -86,6 +93,8 @@ private:
     std::map<DataOnMesh, std::vector<double>> written_;
     std::map<DataOnMesh, WindowValues> came_;
     std::map<std::string, Weights> weights_;
+    // The steps of the window for each exchange, by its key. The first one is the window's begin.
+    std::map<std::string, std::vector<Step>> steps_;
     std::optional<Window> window_;
     double done_ = 0.0;
     State state_ = State::made;

@@ -38,6 +38,15 @@ def test_the_oscillator_in_two_languages_is_as_exact_as_one_program(program, cou
     np.testing.assert_allclose(found, monolithic(0.01, 100)[-1], atol=1e-7)
 
 
+def test_samples_make_several_steps_as_exact_as_one_program_with_these_steps(program, coupled, tmp_path):
+    right = PYTHON.format("Right-Mass", 0.0).rsplit(" ", 1)[0]
+    ran = coupled(OSCILLATOR.replace("ACCELERATION", AITKEN), samples=4, Right_Mass=f"{right} 4",
+                  Left_Mass=f"{program('mass.cpp')} Left-Mass 1.0 4")
+    assert ran.returncode == 0, ran.stdout
+    found = [float(said(tmp_path / "run", name).split()[5]) for name in ("Left_Mass", "Right_Mass")]
+    np.testing.assert_allclose(found, monolithic(0.0025, 400)[-1], atol=1e-7)
+
+
 @pytest.mark.parametrize("mistake, text", [
     ("order", "precicec_createParticipant() was not called before"),
     ("ranks", "a face for parallel participants is not there"),

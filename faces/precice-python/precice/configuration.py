@@ -386,11 +386,11 @@ def read_scheme(reader, element, configuration):
     settings["scheme"] = configuration.scheme
     for one in element.all("exchange"):
         configuration.exchanges.append(exchange(reader, one, configuration))
-    for one in element.all("participant"):
-        reader.named(one, "name", configuration.roles)
+    members = [reader.named(one, "name", configuration.roles) for one in element.all("participant")]
     for one in reader.only(element, "participants"):
         configuration.first = reader.named(one, "first", configuration.roles)
-        reader.named(one, "second", configuration.roles)
+        members += [configuration.first, reader.named(one, "second", configuration.roles)]
+    check_members(reader, element, members)
     read_times(reader, element, settings)
     if configuration.scheme.startswith("serial"):
         if configuration.first is None:
@@ -403,6 +403,20 @@ def read_scheme(reader, element, configuration):
         read_measures(reader, element, configuration)
         for one in reader.only(element, *ACCELERATIONS):
             read_acceleration(reader, one, configuration)
+
+
+def check_members(reader, scheme, members):
+    """Names exchanges with a participant that is not in the scheme, and members twice."""
+    for one in {name for name in members if name and members.count(name) > 1}:
+        reader.problem(scheme, f"<{scheme.name}> names the participant \"{one}\" twice")
+    for one in scheme.all("exchange"):
+        for end in ("from", "to"):
+            name = one.attributes.get(end)
+            if members and name and name not in members:
+                reader.problem(one, f"\"{end}\" of <exchange> is \"{name}\", which is not in the scheme; add "
+                                    "it to the participants of the scheme")
+        if one.attributes.get("from") == one.attributes.get("to"):
+            reader.problem(one, "<exchange> goes from a participant to itself")
 
 
 def exchange(reader, element, configuration):
