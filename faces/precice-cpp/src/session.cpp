@@ -72,7 +72,7 @@ Session::Session(std::string name, int rank, int size) : name_(std::move(name)) 
     }
     role_ = &found->second;
     const auto add = [&](const std::string &mesh) {
-        points_[mesh] = {mesh, static_cast<std::size_t>(plan_->meshes.at(mesh).dimensions), {}};
+        points_[mesh] = {mesh, static_cast<std::size_t>(plan_->meshes.at(mesh).dimensions), {}, {}};
     };
     for (const auto &mesh : role_->provided) add(mesh);
     for (const auto &entry : role_->received) add(entry.first);
@@ -203,12 +203,28 @@ int Session::point_count(const std::string &mesh) const {
     return static_cast<int>(points(mesh).count());
 }
 
-void Session::check_cells(const std::string &mesh, const int *ids, std::size_t count) const {
-    const auto &provided = role_->provided;
-    if (std::find(provided.begin(), provided.end(), mesh) == provided.end()) {
-        throw Error(quoted(name_) + " does not provide the mesh " + quoted(mesh) + "; see <provide-mesh>");
+void Session::add_cells(const std::string &mesh, std::size_t corners, const int *ids, std::size_t count) {
+    check_corners(mesh, corners, ids, count);
+    Points &own = own_points(mesh);
+    if (corners == 2) own.cells.edges.insert(own.cells.edges.end(), ids, ids + count);
+    if (corners == 3) own.cells.triangles.insert(own.cells.triangles.end(), ids, ids + count);
+    for (std::size_t i = 0; corners == 4 && i < count; i += 4) {
+        add_quad(own, {ids[i], ids[i + 1], ids[i + 2], ids[i + 3]});
     }
+}
+
+void Session::check_corners(const std::string &mesh, std::size_t corners, const int *ids, std::size_t count) {
+    own_points(mesh);
     check_ids(mesh, ids, count);
+    if (count % corners != 0) {
+        throw Error(std::to_string(count) + " vertices are given for cells of the mesh " + quoted(mesh) +
+                    ", and each cell has " + std::to_string(corners));
+    }
+}
+
+bool Session::needs_cells(const std::string &mesh) const {
+    check_mesh(mesh);
+    return plan_->meshes.at(mesh).has_cells;
 }
 
 void Session::write(const DataOnMesh &place, const int *ids, std::size_t count, const double *values) {
@@ -272,7 +288,10 @@ const Points &Session::points(const std::string &mesh) const {
 Points &Session::own_points(const std::string &mesh) {
     if (state_ != State::made)
         throw Error("the mesh " + quoted(mesh) + " cannot be changed after initialize()");
-    check_cells(mesh, nullptr, 0);
+    const auto &provided = role_->provided;
+    if (std::find(provided.begin(), provided.end(), mesh) == provided.end()) {
+        throw Error(quoted(name_) + " does not provide the mesh " + quoted(mesh) + "; see <provide-mesh>");
+    }
     return points_.at(mesh);
 }
 
@@ -317,13 +336,53 @@ void Session::exchange_meshes() {
             return found != other.second.received.end() && found->second == name_;
         };
         if (std::none_of(plan_->roles.begin(), plan_->roles.end(), wanted)) continue;
-        const Points &own = points_.at(mesh);
-        send("mesh_" + plan_->meshes.at(mesh).port, 0.0, own.coordinates, own.dimensions);
+        send_mesh(points_.at(mesh));
     }
     for (const auto &entry : role_->received) {
-        const ligament::Message message = instance_->receive("mesh_" + plan_->meshes.at(entry.first).port);
-        points_.at(entry.first).coordinates = message.array<double>().to_vector();
+        receive_mesh(points_.at(entry.first));
     }
+}
+
+// Sends the points of a mesh, or a map with its cells too if a mapping projects on it.
+void Session::send_mesh(const Points &own) {
+    const MeshKind &kind = plan_->meshes.at(own.mesh);
+    const std::string port = "mesh_" + kind.port;
+    if (!kind.has_cells) {
+        send(port, 0.0, own.coordinates, own.dimensions);
+        return;
+    }
+    const auto cells = [](const std::vector<std::int64_t> &corners, std::size_t each) {
+        return ligament::Value(
+            ligament::ArrayRef<const std::int64_t>(corners.data(), {corners.size() / each, each}));
+    };
+    const ligament::ArrayRef<const double> points(own.coordinates.data(), {own.count(), own.dimensions});
+    instance_->send(port, 0.0,
+                    ligament::Value::map()
+                        .set("points", ligament::Value(points))
+                        .set("edges", cells(own.cells.edges, 2))
+                        .set("triangles", cells(own.cells.triangles, 3)));
+}
+
+void Session::receive_mesh(Points &points) {
+    const MeshKind &kind = plan_->meshes.at(points.mesh);
+    const ligament::Message message = instance_->receive("mesh_" + kind.port);
+    if (!kind.has_cells) {
+        points.coordinates = message.array<double>().to_vector();
+        return;
+    }
+    const auto data = message.data();
+    points.coordinates = data.at("points").array<double>().to_vector();
+    points.cells.edges = data.at("edges").array<std::int64_t>().to_vector();
+    points.cells.triangles = data.at("triangles").array<std::int64_t>().to_vector();
+}
+
+void Session::warn_of_cells(const Mapping &mapping) {
+    if (mapping.basis.function != PROJECTION) return;
+    const Points &mesh = points(mapping.is_conservative ? mapping.target : mapping.source);
+    if (!mesh.cells.edges.empty() || !mesh.cells.triangles.empty()) return;
+    instance_->log(ligament::LogLevel::warning,
+                   "the mesh " + quoted(mesh.mesh) + " has no edges and no triangles, so the mapping from " +
+                       quoted(mapping.source) + " to " + quoted(mapping.target) + " takes nearest vertices");
 }
 
 void Session::send(const std::string &port, double time, const std::vector<double> &values, std::size_t width) {
@@ -375,6 +434,7 @@ std::vector<double> Session::mapped(const Mapping &wanted, const std::vector<dou
     const std::string key = wanted.direction + "\t" + wanted.source + "\t" + wanted.target;
     auto held = weights_.find(key);
     if (held == weights_.end()) {
+        warn_of_cells(*found);
         held = weights_.emplace(key, Weights(*found, points(wanted.source), points(wanted.target))).first;
     }
     return held->second.apply(values, width);

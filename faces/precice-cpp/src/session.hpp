@@ -55,8 +55,11 @@ public:
     // Adds points, and returns the number of the first of them.
     int add_points(const std::string &mesh, const double *coordinates, std::size_t count);
     int point_count(const std::string &mesh) const;
-    // Checks that the mesh is one that the participant provides, and that it has these vertices.
-    void check_cells(const std::string &mesh, const int *ids, std::size_t count) const;
+    // Checks the corners of cells that no mapping needs.
+    void check_corners(const std::string &mesh, std::size_t corners, const int *ids, std::size_t count);
+    // Adds edges, triangles or quads, by their number of corners.
+    void add_cells(const std::string &mesh, std::size_t corners, const int *ids, std::size_t count);
+    bool needs_cells(const std::string &mesh) const;
     // Checks that there is a mesh of this name.
     void check_mesh(const std::string &mesh) const { points(mesh); }
 
@@ -69,6 +72,10 @@ private:
     void check_initialized(const std::string &call) const;
     const Points &points(const std::string &mesh) const;
     Points &own_points(const std::string &mesh);
+    void send_mesh(const Points &own);
+    void receive_mesh(Points &points);
+    // The points on which a mapping projects have cells, or the log says that they have none.
+    void warn_of_cells(const Mapping &mapping);
     void check_ids(const std::string &mesh, const int *ids, std::size_t count) const;
     std::vector<double> &buffer(const DataOnMesh &place);
     std::vector<const Exchange *> exchanges_from() const;

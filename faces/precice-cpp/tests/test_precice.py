@@ -9,6 +9,7 @@ from conftest import HERE, PYTHON_FACE
 from oscillator_alone import monolithic
 from precice.configuration import Mapping
 from precice.mapping import Weights
+from precice.projection import Cells
 from precice.radial import COMPACT, PLAIN, SHAPED, Basis
 
 OSCILLATOR = (PYTHON_FACE / "tests/oscillator.xml").read_text()
@@ -77,9 +78,9 @@ CASES += [(name, None, 3.0 if name == "gaussian" else 0.2, "separate") for name 
 CASES += [(name, None, None, polynomial) for name in PLAIN for polynomial in ("separate", "on")]
 
 
-@pytest.mark.parametrize("name, radius, shape, polynomial", CASES)
-def test_radial_functions_give_the_values_of_the_face_in_python(program, coupled, tmp_path, name, radius, shape,
-                                                                polynomial):
+def field_run(program, coupled, tmp_path, text):
+    """Runs two sides with vectors and scalars. Returns the points of the solid, and a function that holds what
+    has come against mappings of the face in Python."""
     dice = np.random.default_rng(21)
     solid, fluid = scattered(dice, 24), scattered(dice, 20)
     heat, forces = dice.random(24), dice.random((20, 3))
@@ -87,19 +88,41 @@ def test_radial_functions_give_the_values_of_the_face_in_python(program, coupled
     for key, values in {"solid": solid, "fluid": fluid, "heat": heat, "forces": forces}.items():
         files[key] = tmp_path / f"{key}.txt"
         np.savetxt(files[key], values.ravel(), fmt="%.17g")
-    lengths = f'support-radius="{radius}"' if radius else f'shape-parameter="{shape}"' if shape else ""
-    text = FIELD.replace("POLYNOMIAL", f'polynomial="{polynomial}"').replace(
-        "FUNCTION", f"<basis-function:{name} {lengths}/>")
     field = program("field.cpp")
     ran = coupled(text, Solid=f"{field} Solid {files['solid']} {files['heat']}",
                   Fluid=f"{field} Fluid {files['fluid']} {files['forces']}")
     assert ran.returncode == 0, ran.stdout
-    basis = Basis(name, radius, shape, polynomial)
-    there = Weights(Mapping("read", "Solid-Mesh", "Fluid-Mesh", "consistent", basis), solid, fluid)
-    back = Weights(Mapping("write", "Fluid-Mesh", "Solid-Mesh", "conservative", basis), fluid, solid)
-    for side, expected in (("Fluid", there.apply(heat[:, None])), ("Solid", back.apply(forces))):
-        (file,) = (tmp_path / "run/instances" / side).rglob("came.txt")
-        np.testing.assert_allclose(np.loadtxt(file), expected.ravel(), atol=1e-9)
+
+    def hold(basis, cells=None):
+        projects = cells is not None
+        there = Mapping("read", "Solid-Mesh", "Fluid-Mesh", "consistent", basis, projects)
+        back = Mapping("write", "Fluid-Mesh", "Solid-Mesh", "conservative", basis, projects)
+        expected = {"Fluid": Weights(there, solid, fluid, cells).apply(heat[:, None]),
+                    "Solid": Weights(back, fluid, solid, cells).apply(forces)}
+        for side, values in expected.items():
+            (file,) = (tmp_path / "run/instances" / side).rglob("came.txt")
+            np.testing.assert_allclose(np.loadtxt(file), values.ravel(), atol=1e-9)
+
+    return solid, hold
+
+
+@pytest.mark.parametrize("name, radius, shape, polynomial", CASES)
+def test_radial_functions_give_the_values_of_the_face_in_python(program, coupled, tmp_path, name, radius, shape,
+                                                                polynomial):
+    lengths = f'support-radius="{radius}"' if radius else f'shape-parameter="{shape}"' if shape else ""
+    text = FIELD.replace("POLYNOMIAL", f'polynomial="{polynomial}"').replace(
+        "FUNCTION", f"<basis-function:{name} {lengths}/>")
+    _, hold = field_run(program, coupled, tmp_path, text)
+    hold(Basis(name, radius, shape, polynomial))
+
+
+def test_projections_give_the_values_of_the_face_in_python(program, coupled, tmp_path):
+    text = FIELD.replace("POLYNOMIAL", "").replace("FUNCTION", "")
+    text = text.replace("mapping:rbf", "mapping:nearest-projection")
+    solid, hold = field_run(program, coupled, tmp_path, text)
+    cells = Cells(np.array([[i, i + 1] for i in range(23)]), np.array([[i, i + 1, i + 2] for i in range(10)]))
+    cells.add_quads(np.array([[i, i + 1, i + 2, i + 3] for i in range(21)]), solid)
+    hold(None, cells)
 
 
 @pytest.mark.parametrize("solid, text", [

@@ -22,7 +22,8 @@ ATTRIBUTES = {name: frozenset(words.split()) for name, words in {
     "participant": "name control", "provide-mesh": "name",
     "receive-mesh": "name from safety-factor geometric-filter", "write-data": "name mesh",
     "read-data": "name mesh", "data": "name mesh",
-    "mapping:nearest-neighbor": _MAPPING, "mapping:rbf": _MAPPING + " polynomial",
+    "mapping:nearest-neighbor": _MAPPING, "mapping:nearest-projection": _MAPPING,
+    "mapping:rbf": _MAPPING + " polynomial",
     "mapping:rbf-global-direct": _MAPPING + " polynomial",
     "mapping:rbf-global-iterative": _MAPPING + " polynomial solver-rtol",
     "mapping:rbf-pum-direct": _MAPPING + " polynomial vertices-per-cluster relative-overlap project-to-input",
@@ -55,14 +56,19 @@ class Element:
 
 @dataclass(frozen=True)
 class Mapping:
-    """Mapping from one mesh to another: by `basis`, or to the nearest neighbour if it is `None`. `direction` is
-    `read` or `write`."""
+    """Mapping from one mesh to another: by `basis`, or to the nearest neighbour if it is `None`, or to the
+    nearest place on a cell if `projects`. `direction` is `read` or `write`."""
 
     direction: str
     source: str
     target: str
     constraint: str
     basis: radial.Basis | None
+    projects: bool = False
+
+    def with_cells(self):
+        """The mesh whose cells a projection needs."""
+        return self.target if self.constraint == "conservative" else self.source
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,11 @@ class Configuration:
         others = {(one.mesh, one.sender) for one in self.exchanges if one.data == exchange.data}
         name = exchange.data if len(others) == 1 else f"{exchange.data}_{exchange.mesh}_{exchange.sender}"
         return identifier(name)
+
+    def needs_cells(self, mesh):
+        """True if a mapping of a participant projects on a mesh."""
+        return any(one.projects and one.with_cells() == mesh
+                   for role in self.roles.values() for one in role.mappings)
 
     def samples(self, exchange):
         """The number of samples of data in each window, at equal distances. The last one is at its end."""
@@ -302,7 +313,8 @@ def role(reader, element, data, meshes, participants):
     return role
 
 
-MAPPINGS = ("mapping:nearest-neighbor", "mapping:rbf", "mapping:rbf-global-direct",
+NEAREST, PROJECTION = "mapping:nearest-neighbor", "mapping:nearest-projection"
+MAPPINGS = (NEAREST, PROJECTION, "mapping:rbf", "mapping:rbf-global-direct",
             "mapping:rbf-global-iterative", "mapping:rbf-pum-direct")
 
 
@@ -316,8 +328,8 @@ def mapping(reader, element, meshes):
     if direction not in ("read", "write"):
         reader.problem(element, f"the direction \"{direction}\" is not there; read and write are")
     ends = (reader.named(element, end, meshes) for end in ("from", "to"))
-    basis = None if element.name == "mapping:nearest-neighbor" else read_basis(reader, element, constraint)
-    return Mapping(direction, *ends, constraint, basis)
+    basis = None if element.name in (NEAREST, PROJECTION) else read_basis(reader, element, constraint)
+    return Mapping(direction, *ends, constraint, basis, element.name == PROJECTION)
 
 
 def read_basis(reader, element, constraint):

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ligament import Error as LigamentError
-from ligament import Instance, Message, Operator, RegistrationError
+from ligament import Instance, LogLevel, Message, Operator, RegistrationError
 
 from . import configuration as configurations
 from .configuration import identifier
 from .errors import Error
 from .mapping import Weights
+from .projection import Cells
 
 # The part of a window by which a time step may miss the window's end.
 SLACK = 1e-9
@@ -47,10 +48,11 @@ def as_error():
 
 
 class Mesh:
-    """The points of a mesh that a participant provides or receives."""
+    """The points and the cells of a mesh that a participant provides or receives."""
 
     def __init__(self, name, dimensions):
         self.name, self.dimensions, self.points = name, dimensions, np.zeros((0, dimensions))
+        self.cells = Cells()
 
     def add(self, positions):
         positions = np.asarray(positions, dtype=float)
@@ -219,7 +221,7 @@ class Participant:
 
     def requires_mesh_connectivity_for(self, mesh_name):
         self._mesh(mesh_name)
-        return False
+        return self._configuration.needs_cells(mesh_name)
 
     def requires_gradient_data_for(self, mesh_name, data_name):
         self._mesh(mesh_name)
@@ -236,14 +238,32 @@ class Participant:
     def get_mesh_vertex_size(self, mesh_name):
         return len(self._mesh(mesh_name).points)
 
-    def _ignore_connectivity(self, mesh_name, *corners):
-        """Connectivity has no effect on nearest neighbours."""
-        self._own_mesh(mesh_name)
+    def set_mesh_edge(self, mesh_name, first_vertex_id, second_vertex_id):
+        self.set_mesh_edges(mesh_name, [first_vertex_id, second_vertex_id])
 
-    set_mesh_edge = set_mesh_edges = _ignore_connectivity
-    set_mesh_triangle = set_mesh_triangles = _ignore_connectivity
-    set_mesh_quad = set_mesh_quads = _ignore_connectivity
-    set_mesh_tetrahedron = set_mesh_tetrahedra = _ignore_connectivity
+    def set_mesh_edges(self, mesh_name, vertices):
+        self._own_mesh(mesh_name).cells.add_edges(self._corners(mesh_name, vertices, 2))
+
+    def set_mesh_triangle(self, mesh_name, first_vertex_id, second_vertex_id, third_vertex_id):
+        self.set_mesh_triangles(mesh_name, [first_vertex_id, second_vertex_id, third_vertex_id])
+
+    def set_mesh_triangles(self, mesh_name, vertices):
+        self._own_mesh(mesh_name).cells.add_triangles(self._corners(mesh_name, vertices, 3))
+
+    def set_mesh_quad(self, mesh_name, *vertex_ids):
+        self.set_mesh_quads(mesh_name, vertex_ids)
+
+    def set_mesh_quads(self, mesh_name, vertices):
+        mesh = self._own_mesh(mesh_name)
+        mesh.cells.add_quads(self._corners(mesh_name, vertices, 4), mesh.points)
+
+    def set_mesh_tetrahedron(self, mesh_name, *vertex_ids):
+        self.set_mesh_tetrahedra(mesh_name, vertex_ids)
+
+    def set_mesh_tetrahedra(self, mesh_name, vertices):
+        """No mapping needs tetrahedra."""
+        self._own_mesh(mesh_name)
+        self._corners(mesh_name, vertices, 4)
 
     # Data
 
@@ -314,6 +334,14 @@ class Participant:
             raise Error(f"the mesh \"{mesh}\" has {count} vertices, and one of the ids is beyond them")
         return ids.astype(np.intp, copy=False)
 
+    def _corners(self, mesh, vertices, count):
+        """The corners of cells, as an array (cells, count)."""
+        ids = self._ids(mesh, vertices)
+        if ids.size % count or (ids.ndim == 2 and ids.shape[1] != count):
+            raise Error(f"the corners of cells of the mesh \"{mesh}\" have shape {ids.shape}; each cell "
+                        f"has {count}")
+        return ids.reshape(-1, count)
+
     def _buffer(self, mesh, data):
         shape = len(self._mesh(mesh).points), self._configuration.width(data, mesh)
         held = self._written.get((mesh, data))
@@ -332,10 +360,33 @@ class Participant:
         declared = ports(self._configuration, self._name)
         for mesh in self._role.provided:
             if f"mesh_{identifier(mesh)}" in declared[Operator.O_I]:
-                self._instance.send(f"mesh_{identifier(mesh)}", Message(0.0, data=self._meshes[mesh].points))
+                self._instance.send(f"mesh_{identifier(mesh)}", Message(0.0, data=self._mesh_data(mesh)))
         for mesh in self._role.received:
             message = self._instance.receive(f"mesh_{identifier(mesh)}")
-            self._meshes[mesh].points = np.array(message.data).reshape(-1, self._meshes[mesh].dimensions)
+            own, data = self._meshes[mesh], message.data
+            if self._configuration.needs_cells(mesh):
+                own.cells = Cells(*(np.array(data[name]).reshape(-1, corners)
+                                    for name, corners in (("edges", 2), ("triangles", 3))))
+                data = data["points"]
+            own.points = np.array(data).reshape(-1, own.dimensions)
+
+    def _mesh_data(self, mesh):
+        """What is sent of a mesh: its points, or a map with its cells too if a mapping projects on it."""
+        own = self._meshes[mesh]
+        if not self._configuration.needs_cells(mesh):
+            return own.points
+        return {"points": own.points, "edges": own.cells.edges, "triangles": own.cells.triangles}
+
+    def _cells_of(self, mapping):
+        """The cells on which a mapping projects."""
+        if not mapping.projects:
+            return None
+        mesh = self._meshes[mapping.with_cells()]
+        if mesh.cells.is_empty():
+            self._instance.log(LogLevel.WARNING, f"the mesh \"{mesh.name}\" has no edges and no triangles, so "
+                               f"the mapping from \"{mapping.source}\" to \"{mapping.target}\" takes nearest "
+                               "vertices")
+        return mesh.cells
 
     def _mapped(self, direction, source, target, values):
         """Values of one mesh on another."""
@@ -344,7 +395,7 @@ class Participant:
             return values
         if mapping not in self._mappings:
             points = (self._meshes[mesh].points for mesh in (source, target))
-            self._mappings[mapping] = Weights(mapping, *points)
+            self._mappings[mapping] = Weights(mapping, *points, self._cells_of(mapping))
         return self._mappings[mapping].apply(values)
 
     def _on_exchange_mesh(self, exchange):
