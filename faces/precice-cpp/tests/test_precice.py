@@ -16,6 +16,7 @@ OSCILLATOR = (PYTHON_FACE / "tests/oscillator.xml").read_text()
 FIELD = (HERE / "field.xml").read_text()
 AITKEN = ('<acceleration:aitken><data name="Right-Displacement" mesh="Left-Mesh"/>'
           '<initial-relaxation value="0.5"/></acceleration:aitken>')
+LIMIT = 120  # s
 PYTHON = f"{sys.executable} {PYTHON_FACE / 'tests/mass.py'} {{}} {{}} 1"
 
 
@@ -63,8 +64,21 @@ def test_a_mistake_in_c_ends_the_run_with_its_text(program, coupled, mistake, te
     assert ran.returncode != 0 and text in " ".join(ran.stdout.split()), ran.stdout
 
 
+def test_cmake_finds_the_library(face, prefix, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(field CXX)\nfind_package(precice 3 REQUIRED CONFIG)\n"
+        f"add_executable(field {HERE / 'field.cpp'})\ntarget_link_libraries(field PRIVATE precice::precice)\n"
+        f"target_link_options(field PRIVATE -Wl,-rpath-link,{prefix / 'lib'})\n")
+    configure = ["cmake", "-S", ".", "-B", "made", f"-DCMAKE_PREFIX_PATH={face}"]
+    for command in (configure, ["cmake", "--build", "made"]):
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=LIMIT)
+    done = subprocess.run([tmp_path / "made/field", "Solid"], capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode != 0 and "precice-to-ligament" in done.stderr
+
+
 def test_a_program_that_was_started_by_itself_is_told_how(program):
-    done = subprocess.run([program("mass.c"), "Left-Mass", "1.0"], capture_output=True, text=True, timeout=60)
+    command = [program("mass.c"), "Left-Mass", "1.0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     assert done.returncode == 1 and "precice-to-ligament" in done.stderr
 
 
