@@ -702,6 +702,52 @@ def test_filling_masked_values_of_a_conservative_mapping_is_refused(failure, tmp
     assert '"masked: skip" leaves masked values out' in failure(components, conduits, settings)[0]
 
 
+RADIAL = {"mapper.method": "radial", "mapper.function": "compact-polynomial-c6", "mapper.support_radius": 2.0}
+
+
+@pytest.mark.parametrize("settings, text", [
+    ({"mapper.method": "radial"}, '"method: radial" needs "function"'),
+    ({"mapper.function": "gaussian"}, '"function" has no effect with "method: nearest"'),
+    ({"mapper.support_radius": 1.0}, '"support_radius" has no effect with "method: nearest"'),
+    (RADIAL | {"mapper.support_radius": -1.0}, '"support_radius" is -1'),
+    (RADIAL | {"mapper.shape_parameter": 1.0}, '"function: compact-polynomial-c6" needs "support_radius"'),
+    (RADIAL | {"mapper.function": "thin-plate-splines"}, "has no radius and no shape"),
+    (RADIAL | {"mapper.function": "multiquadrics"}, 'needs "shape_parameter"'),
+    (RADIAL | {"mapper.function": "gaussian", "mapper.shape_parameter": 1.0}, "needs either"),
+    (RADIAL | {"mapper.masked": "skip"}, '"masked: skip" cannot be had'),
+    (RADIAL | {"mapper.constraint": "conservative", "mapper.polynomial": "off"}, "does not keep the sum"),
+    (RADIAL | {"mapper.from": "twice.csv"}, "points 0 and 2 are both at"),
+    (RADIAL | {"mapper.to": "away.csv"}, "within the support radius 2"),
+])
+def test_radial_functions_that_cannot_be_are_refused(failure, tmp_path, settings, text):
+    mesh(tmp_path)
+    (tmp_path / "twice.csv").write_text("0.0 0.0\n1.0 0.0\n0.0 0.0\n")
+    (tmp_path / "away.csv").write_text("50.0 0.0\n60.0 0.0\n")
+    components = {"source": "ligament.sources.constant", "mapper": mapper("mesh"),
+                  "sink": "ligament.sinks.discard"}
+    conduits = {"source.out": "mapper.in", "mapper.out": "sink.in"}
+    files = {"source.values": [1.0] * 25, "mapper.from": "points.npy", "mapper.to": "others.csv"}
+    said = failure(components, conduits, files | settings)
+    assert text in " ".join(said[0].split()), said
+
+
+def test_a_masked_value_is_filled_before_radial_functions_or_masks_all(results, tmp_path):
+    mesh(tmp_path)
+    points = np.load(tmp_path / "points.npy")
+    values = np.where(np.arange(len(points)) == 7, np.nan, 3.0)
+    components = {"source": "ligament.sources.jsonl", "mapper": mapper("mesh"), "filled": mapper("mesh"),
+                  "sink": "ligament.sinks.jsonl", "other": "ligament.sinks.jsonl"}
+    conduits = {"source.out": ["mapper.in", "filled.in"], "mapper.out": "sink.in", "filled.out": "other.in"}
+    files = {"mapper.from": "points.npy", "mapper.to": "others.csv"}
+    both = {name.replace("mapper", one): value for name, value in (files | RADIAL).items()
+            for one in ("mapper", "filled")}
+    done = results(components, conduits, both | {"filled.masked": "nearest", "other.file": "other.jsonl",
+                                                 "source.file": messages(tmp_path, array(values))})
+    assert np.isnan(np.array(done.data("sink.jsonl")[0]["array"]["data"], dtype=float)).all()
+    found = np.array(done.data("other.jsonl")[0]["array"]["data"], dtype=float)
+    np.testing.assert_allclose(found, 3.0, atol=1e-9)
+
+
 def test_parts_of_an_array_have_its_unit_and_the_names_of_its_axes(results, tmp_path):
     given = array(np.arange(6.0).reshape(3, 2), unit="m", names=["y", "x"])
     components = {"source": "ligament.sources.jsonl", "spread": mapper("scatter"),

@@ -24,15 +24,15 @@ std::string Points::place(std::size_t index) const {
 namespace {
 
 // For each of the asked points the nearest of the known ones; of equally near ones the first.
-std::vector<std::size_t> nearest_of(const Points &known, const Points &asked) {
-    std::vector<std::size_t> found(asked.count());
+std::vector<Place> nearest_of(const Points &known, const Points &asked) {
+    std::vector<Place> found(asked.count());
     for (std::size_t i = 0; i < found.size(); ++i) {
         double least = std::numeric_limits<double>::infinity();
         for (std::size_t j = 0; j < known.count(); ++j) {
             const double square = square_of_distance(asked.at(i), known.at(j), known.dimensions);
             if (square < least) {
                 least = square;
-                found[i] = j;
+                found[i] = {{j, 0, 0}, {1.0, 0.0, 0.0}};
             }
         }
     }
@@ -53,7 +53,9 @@ Weights::Weights(const Mapping &mapping, const Points &source, const Points &tar
     const Points &known = is_conservative_ ? target : source;
     const Points &asked = is_conservative_ ? source : target;
     if (mapping.basis.function.empty())
-        nearest_ = nearest_of(known, asked);
+        places_ = nearest_of(known, asked);
+    else if (mapping.basis.function == PROJECTION)
+        places_ = projected(known, asked);
     else
         matrix_ = radial_weights(known, asked, mapping.basis);
 }
@@ -64,12 +66,12 @@ std::vector<double> Weights::apply(const std::vector<double> &values, std::size_
     const auto add = [&](std::size_t to, std::size_t from, double share) {
         for (std::size_t c = 0; c < width; ++c) made[to * width + c] += share * values[from * width + c];
     };
-    if (!nearest_.empty()) {
-        for (std::size_t i = 0; i < nearest_.size(); ++i) {
-            if (is_conservative_)
-                add(nearest_[i], i, 1.0);
-            else
-                add(i, nearest_[i], 1.0);
+    if (!places_.empty()) {
+        for (std::size_t i = 0; i < places_.size(); ++i) {
+            for (std::size_t corner = 0; corner < 3; ++corner) {
+                const std::size_t point = places_[i].points[corner];
+                add(is_conservative_ ? point : i, is_conservative_ ? i : point, places_[i].shares[corner]);
+            }
         }
         return made;
     }

@@ -5,6 +5,7 @@
 
 #include "plan.hpp"
 #include "points.hpp"
+#include "projection.hpp"
 
 namespace precice::impl {
 
@@ -19,8 +20,8 @@ public:
 private:
     bool is_conservative_;
     std::size_t targets_;
-    // For each target point the nearest source point, and of a conservative mapping the other way.
-    std::vector<std::size_t> nearest_;
+    // For each target point the places on the source, and of a conservative mapping the other way.
+    std::vector<Place> places_;
     // A row for each target point of a consistent mapping, or for each source point of a conservative one.
     std::vector<double> matrix_;
 };

@@ -26,12 +26,6 @@ void check_count(const char *call, std::size_t given, std::size_t wanted) {
                 std::to_string(wanted) + " are wanted, by the number of vertices and the dimensions");
 }
 
-void check_whole(const char *call, std::size_t given, std::size_t corners) {
-    if (given % corners == 0) return;
-    throw Error(std::string(call) + "(): " + std::to_string(given) + " vertices are given, and each cell has " +
-                std::to_string(corners));
-}
-
 }  // namespace
 
 std::string getVersionInformation() {
@@ -87,8 +81,7 @@ bool Participant::requiresReadingCheckpoint() {
     return session_->restores_checkpoint();
 }
 bool Participant::requiresMeshConnectivityFor(string_view meshName) const {
-    session_->check_mesh(text(meshName));
-    return false;
+    return session_->needs_cells(text(meshName));
 }
 bool Participant::requiresGradientDataFor(string_view meshName, string_view dataName) const {
     session_->data_dimensions(text(meshName), text(dataName));
@@ -114,16 +107,14 @@ void Participant::setMeshEdge(string_view meshName, VertexID first, VertexID sec
     setMeshEdges(meshName, ids);
 }
 void Participant::setMeshEdges(string_view meshName, span<const VertexID> ids) {
-    check_whole("setMeshEdges", ids.size(), 2);
-    session_->check_cells(text(meshName), ids.data(), ids.size());
+    session_->add_cells(text(meshName), 2, ids.data(), ids.size());
 }
 void Participant::setMeshTriangle(string_view meshName, VertexID first, VertexID second, VertexID third) {
     const VertexID ids[] = {first, second, third};
     setMeshTriangles(meshName, ids);
 }
 void Participant::setMeshTriangles(string_view meshName, span<const VertexID> ids) {
-    check_whole("setMeshTriangles", ids.size(), 3);
-    session_->check_cells(text(meshName), ids.data(), ids.size());
+    session_->add_cells(text(meshName), 3, ids.data(), ids.size());
 }
 void Participant::setMeshQuad(string_view meshName, VertexID first, VertexID second, VertexID third,
                               VertexID fourth) {
@@ -131,8 +122,7 @@ void Participant::setMeshQuad(string_view meshName, VertexID first, VertexID sec
     setMeshQuads(meshName, ids);
 }
 void Participant::setMeshQuads(string_view meshName, span<const VertexID> ids) {
-    check_whole("setMeshQuads", ids.size(), 4);
-    session_->check_cells(text(meshName), ids.data(), ids.size());
+    session_->add_cells(text(meshName), 4, ids.data(), ids.size());
 }
 void Participant::setMeshTetrahedron(string_view meshName, VertexID first, VertexID second, VertexID third,
                                      VertexID fourth) {
@@ -140,8 +130,7 @@ void Participant::setMeshTetrahedron(string_view meshName, VertexID first, Verte
     setMeshTetrahedra(meshName, ids);
 }
 void Participant::setMeshTetrahedra(string_view meshName, span<const VertexID> ids) {
-    check_whole("setMeshTetrahedra", ids.size(), 4);
-    session_->check_cells(text(meshName), ids.data(), ids.size());
+    session_->check_corners(text(meshName), 4, ids.data(), ids.size());
 }
 
 void Participant::writeData(string_view meshName, string_view dataName, span<const VertexID> ids,

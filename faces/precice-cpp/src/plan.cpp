@@ -12,8 +12,8 @@ namespace {
 constexpr char SEPARATOR = '\t';
 // The number of words of each kind of line.
 const std::map<std::string, std::size_t> WORDS = {
-    {"scheme", 3},  {"data", 3},  {"mesh", 4}, {"participant", 2}, {"provide", 3},
-    {"receive", 4}, {"write", 4}, {"read", 4}, {"map", 10},        {"exchange", 7}};
+    {"scheme", 3},  {"data", 3},  {"mesh", 5}, {"participant", 2}, {"provide", 3},
+    {"receive", 4}, {"write", 4}, {"read", 4}, {"map", 10},        {"exchange", 8}};
 
 std::vector<std::string> split(const std::string &line) {
     std::vector<std::string> words(1);
@@ -62,7 +62,7 @@ void Plan::read(const std::vector<std::string> &words) {
     } else if (kind == "data") {
         vectors[words[1]] = words[2] == "vector";
     } else if (kind == "mesh") {
-        meshes[words[1]] = {number<int>(words[2]), words[3]};
+        meshes[words[1]] = {number<int>(words[2]), words[3], words[4] == "cells"};
     } else if (kind == "participant") {
         roles[words[1]];
     } else if (kind == "provide") {
@@ -77,7 +77,8 @@ void Plan::read(const std::vector<std::string> &words) {
         const Basis basis{words[6], number<double>(words[7]), number<double>(words[8]), words[9]};
         roles[words[1]].mappings.push_back({words[2], words[3], words[4], words[5] == "conservative", basis});
     } else {
-        exchanges.push_back({words[1], words[2], words[3], words[4], words[5], words[6] == "initialize"});
+        exchanges.push_back({words[1], words[2], words[3], words[4], words[5], words[6] == "initialize",
+                             number<std::size_t>(words[7])});
     }
 }
 

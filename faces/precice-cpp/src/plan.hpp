@@ -9,6 +9,9 @@
 
 namespace precice::impl {
 
+// The name that a projection has in the place of a function.
+constexpr const char *PROJECTION = "nearest-projection";
+
 // A radial function with its support radius or its shape, of which the other one is 0.
 struct Basis {
     std::string function;
@@ -17,7 +20,8 @@ struct Basis {
     std::string polynomial;
 };
 
-// A mapping from one mesh to another: by `basis`, or to the nearest neighbour if the basis has no name.
+// A mapping from one mesh to another: by `basis`, or to the nearest neighbour if the function has no name, or
+// to the nearest place on a cell if it is PROJECTION.
 struct Mapping {
     std::string direction;
     std::string source;
@@ -34,6 +38,8 @@ struct Exchange {
     std::string sender;
     std::string receiver;
     bool is_initialized = false;
+    // The number of samples in each window, at equal distances, of which the last one is at its end.
+    std::size_t samples = 1;
 };
 
 // Data and a mesh.
@@ -48,10 +54,11 @@ struct Role {
     std::vector<Mapping> mappings;
 };
 
-// A mesh: its number of coordinates, and the end of the name of its port.
+// A mesh: its number of coordinates, the end of the name of its port, and whether a mapping needs its cells.
 struct MeshKind {
     int dimensions = 0;
     std::string port;
+    bool has_cells = false;
 };
 
 struct Plan {

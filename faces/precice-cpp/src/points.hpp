@@ -1,17 +1,25 @@
-// The points of a mesh.
+// The points and the cells of a mesh.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace precice::impl {
+
+// Corners of edges (two each) and of triangles (three each), as numbers of points.
+struct Cells {
+    std::vector<std::int64_t> edges;
+    std::vector<std::int64_t> triangles;
+};
 
 // Points with their coordinates next to each other.
 struct Points {
     std::string mesh;
     std::size_t dimensions = 0;
     std::vector<double> coordinates;
+    Cells cells = {};
 
     std::size_t count() const { return coordinates.size() / dimensions; }
     const double *at(std::size_t index) const { return coordinates.data() + index * dimensions; }

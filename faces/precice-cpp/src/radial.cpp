@@ -12,8 +12,8 @@ namespace precice::impl {
 namespace {
 
 // The largest number of known points, and of their pairs with asked points: the system is dense.
-constexpr std::size_t POINTS_MAX = 4096;
-constexpr std::size_t PAIRS_MAX = std::size_t{1} << 27;
+constexpr std::size_t POINT_LIMIT = 4096;
+constexpr std::size_t PAIR_LIMIT = std::size_t{1} << 27;
 // A column of the polynomial whose part beyond the columns before it is smaller than this share is left out.
 constexpr double DEPENDENT_SHARE = 1e-8;
 // The value of the Gaussian function at its support radius.
@@ -206,11 +206,11 @@ std::vector<double> bordered_system(const Points &known, const Basis &basis,
 
 std::vector<double> radial_weights(const Points &known, const Points &asked, const Basis &basis) {
     const std::size_t count = known.count();
-    if (count > POINTS_MAX || count * asked.count() > PAIRS_MAX) {
+    if (count > POINT_LIMIT || count * asked.count() > PAIR_LIMIT) {
         throw Error("radial basis functions from \"" + known.mesh + "\" with " + std::to_string(count) +
                     " points to \"" + asked.mesh + "\" with " + std::to_string(asked.count()) +
-                    " need a dense system that is too large: it has at most " + std::to_string(POINTS_MAX) +
-                    " points and " + std::to_string(PAIRS_MAX) + " pairs; take <mapping:nearest-neighbor>");
+                    " need a dense system that is too large: it has at most " + std::to_string(POINT_LIMIT) +
+                    " points and " + std::to_string(PAIR_LIMIT) + " pairs; take <mapping:nearest-neighbor>");
     }
     check_places(known);
     check_reach(known, asked, basis);

@@ -72,7 +72,7 @@ Session::Session(std::string name, int rank, int size) : name_(std::move(name)) 
     }
     role_ = &found->second;
     const auto add = [&](const std::string &mesh) {
-        points_[mesh] = {mesh, static_cast<std::size_t>(plan_->meshes.at(mesh).dimensions), {}};
+        points_[mesh] = {mesh, static_cast<std::size_t>(plan_->meshes.at(mesh).dimensions), {}, {}};
     };
     for (const auto &mesh : role_->provided) add(mesh);
     for (const auto &entry : role_->received) add(entry.first);
@@ -87,14 +87,15 @@ void Session::initialize() {
         const auto values = on_exchange_mesh(*one);
         const auto width = static_cast<std::size_t>(plan_->width(one->data, one->mesh));
         send("initial_" + one->key, 0.0, values, width);
-        send("write_" + one->key, 0.0, values, width);
+        steps_[one->key] = {{0.0, values}};
+        send_window(*one, 0.0);
     }
     for (const Exchange *one : exchanges_to()) {
         const ligament::Message message = instance_->receive("initial_" + one->key);
         for (const auto &place : role_->read) {
             if (place.first != one->data) continue;
-            const auto values = on_local_mesh(*one, place.second, message);
-            came_[place] = {values, values};
+            const auto values = on_local_mesh(*one, place.second, message.array<double>().to_vector());
+            came_[place] = {values, {values}};
         }
     }
     begin_window(receive());
@@ -114,19 +115,22 @@ void Session::advance(double step) {
     }
     done_ += step;
     is_complete_ = false;
-    if (length - done_ > SLACK * length) return;
+    const bool is_last = length - done_ <= SLACK * length;
     for (const Exchange *one : exchanges_from()) {
-        const auto width = static_cast<std::size_t>(plan_->width(one->data, one->mesh));
-        send("write_" + one->key, window_->end, on_exchange_mesh(*one), width);
+        if (is_last || one->samples > 1) steps_[one->key].push_back({done_, on_exchange_mesh(*one)});
     }
+    if (!is_last) return;
+    for (const Exchange *one : exchanges_from()) send_window(*one, window_->end);
     const auto next = receive();
     if (next && next->begin == window_->begin) {
+        for (auto &steps : steps_) steps.second.resize(1);
         done_ = 0.0;
         restores_ = true;
         saves_ = false;
         return;
     }
     is_complete_ = true;
+    for (auto &steps : steps_) steps.second = {{0.0, steps.second.back().values}};
     begin_window(next);
 }
 
@@ -199,12 +203,28 @@ int Session::point_count(const std::string &mesh) const {
     return static_cast<int>(points(mesh).count());
 }
 
-void Session::check_cells(const std::string &mesh, const int *ids, std::size_t count) const {
-    const auto &provided = role_->provided;
-    if (std::find(provided.begin(), provided.end(), mesh) == provided.end()) {
-        throw Error(quoted(name_) + " does not provide the mesh " + quoted(mesh) + "; see <provide-mesh>");
+void Session::add_cells(const std::string &mesh, std::size_t corners, const int *ids, std::size_t count) {
+    check_corners(mesh, corners, ids, count);
+    Points &own = own_points(mesh);
+    if (corners == 2) own.cells.edges.insert(own.cells.edges.end(), ids, ids + count);
+    if (corners == 3) own.cells.triangles.insert(own.cells.triangles.end(), ids, ids + count);
+    for (std::size_t i = 0; corners == 4 && i < count; i += 4) {
+        add_quad(own, {ids[i], ids[i + 1], ids[i + 2], ids[i + 3]});
     }
+}
+
+void Session::check_corners(const std::string &mesh, std::size_t corners, const int *ids, std::size_t count) {
+    own_points(mesh);
     check_ids(mesh, ids, count);
+    if (count % corners != 0) {
+        throw Error(std::to_string(count) + " vertices are given for cells of the mesh " + quoted(mesh) +
+                    ", and each cell has " + std::to_string(corners));
+    }
+}
+
+bool Session::needs_cells(const std::string &mesh) const {
+    check_mesh(mesh);
+    return plan_->meshes.at(mesh).has_cells;
 }
 
 void Session::write(const DataOnMesh &place, const int *ids, std::size_t count, const double *values) {
@@ -236,9 +256,14 @@ void Session::read(const DataOnMesh &place, const int *ids, std::size_t count, d
         throw Error("readData(" + quoted(mesh) + ", " + quoted(data) + "): the time " + shown(time) +
                     " is not between 0 and " + shown(left) + ", what is left of the window");
     }
-    const double share = length > 0.0 ? (done_ + time) / length : 1.0;
+    const WindowValues &held = came_.at(place);
+    const auto samples = static_cast<double>(held.samples.size());
+    const double position = length > 0.0 ? samples * (done_ + time) / length : samples;
+    const double after = std::min(std::max(std::ceil(position), 1.0), samples);
+    const auto &end = held.samples[static_cast<std::size_t>(after) - 1];
+    const auto &begin = after > 1.0 ? held.samples[static_cast<std::size_t>(after) - 2] : held.begin;
+    const double share = position - after + 1.0;
     const auto width = static_cast<std::size_t>(plan_->width(data, mesh));
-    const auto &[begin, end] = came_.at(place);
     for (std::size_t i = 0; i < count; ++i) {
         for (std::size_t c = 0; c < width; ++c) {
             const std::size_t from = static_cast<std::size_t>(ids[i]) * width + c;
@@ -263,7 +288,10 @@ const Points &Session::points(const std::string &mesh) const {
 Points &Session::own_points(const std::string &mesh) {
     if (state_ != State::made)
         throw Error("the mesh " + quoted(mesh) + " cannot be changed after initialize()");
-    check_cells(mesh, nullptr, 0);
+    const auto &provided = role_->provided;
+    if (std::find(provided.begin(), provided.end(), mesh) == provided.end()) {
+        throw Error(quoted(name_) + " does not provide the mesh " + quoted(mesh) + "; see <provide-mesh>");
+    }
     return points_.at(mesh);
 }
 
@@ -308,17 +336,85 @@ void Session::exchange_meshes() {
             return found != other.second.received.end() && found->second == name_;
         };
         if (std::none_of(plan_->roles.begin(), plan_->roles.end(), wanted)) continue;
-        const Points &own = points_.at(mesh);
-        send("mesh_" + plan_->meshes.at(mesh).port, 0.0, own.coordinates, own.dimensions);
+        send_mesh(points_.at(mesh));
     }
     for (const auto &entry : role_->received) {
-        const ligament::Message message = instance_->receive("mesh_" + plan_->meshes.at(entry.first).port);
-        points_.at(entry.first).coordinates = message.array<double>().to_vector();
+        receive_mesh(points_.at(entry.first));
     }
+}
+
+// Sends the points of a mesh, or a map with its cells too if a mapping projects on it.
+void Session::send_mesh(const Points &own) {
+    const MeshKind &kind = plan_->meshes.at(own.mesh);
+    const std::string port = "mesh_" + kind.port;
+    if (!kind.has_cells) {
+        send(port, 0.0, own.coordinates, own.dimensions);
+        return;
+    }
+    const auto cells = [](const std::vector<std::int64_t> &corners, std::size_t each) {
+        return ligament::Value(
+            ligament::ArrayRef<const std::int64_t>(corners.data(), {corners.size() / each, each}));
+    };
+    const ligament::ArrayRef<const double> points(own.coordinates.data(), {own.count(), own.dimensions});
+    instance_->send(port, 0.0,
+                    ligament::Value::map()
+                        .set("points", ligament::Value(points))
+                        .set("edges", cells(own.cells.edges, 2))
+                        .set("triangles", cells(own.cells.triangles, 3)));
+}
+
+void Session::receive_mesh(Points &points) {
+    const MeshKind &kind = plan_->meshes.at(points.mesh);
+    const ligament::Message message = instance_->receive("mesh_" + kind.port);
+    if (!kind.has_cells) {
+        points.coordinates = message.array<double>().to_vector();
+        return;
+    }
+    const auto data = message.data();
+    points.coordinates = data.at("points").array<double>().to_vector();
+    points.cells.edges = data.at("edges").array<std::int64_t>().to_vector();
+    points.cells.triangles = data.at("triangles").array<std::int64_t>().to_vector();
+}
+
+void Session::warn_of_cells(const Mapping &mapping) {
+    if (mapping.basis.function != PROJECTION) return;
+    const Points &mesh = points(mapping.is_conservative ? mapping.target : mapping.source);
+    if (!mesh.cells.edges.empty() || !mesh.cells.triangles.empty()) return;
+    instance_->log(ligament::LogLevel::warning,
+                   "the mesh " + quoted(mesh.mesh) + " has no edges and no triangles, so the mapping from " +
+                       quoted(mapping.source) + " to " + quoted(mapping.target) + " takes nearest vertices");
 }
 
 void Session::send(const std::string &port, double time, const std::vector<double> &values, std::size_t width) {
     const ligament::ArrayRef<const double> array(values.data(), {values.size() / width, width});
+    instance_->send(port, time, array);
+}
+
+// Sends the samples of a window, which are interpolated between the ends of steps.
+void Session::send_window(const Exchange &exchange, double time) {
+    const auto &steps = steps_.at(exchange.key);
+    const auto width = static_cast<std::size_t>(plan_->width(exchange.data, exchange.mesh));
+    const std::string port = "write_" + exchange.key;
+    if (exchange.samples == 1) {
+        send(port, time, steps.back().values, width);
+        return;
+    }
+    const std::size_t all = steps.back().values.size();
+    std::vector<double> made;
+    made.reserve(exchange.samples * all);
+    std::size_t after = std::min<std::size_t>(1, steps.size() - 1);
+    for (std::size_t sample = 1; sample <= exchange.samples; ++sample) {
+        const double wanted =
+            steps.back().time * static_cast<double>(sample) / static_cast<double>(exchange.samples);
+        while (after + 1 < steps.size() && steps[after].time < wanted * (1.0 - SLACK)) ++after;
+        const Step &one = steps[after > 0 ? after - 1 : 0], &other = steps[after];
+        const double length = other.time - one.time;
+        const double share = length > 0.0 ? std::min((wanted - one.time) / length, 1.0) : 1.0;
+        for (std::size_t i = 0; i < all; ++i) {
+            made.push_back(one.values[i] + (other.values[i] - one.values[i]) * share);
+        }
+    }
+    const ligament::ArrayRef<const double> array(made.data(), {exchange.samples, all / width, width});
     instance_->send(port, time, array);
 }
 
@@ -338,6 +434,7 @@ std::vector<double> Session::mapped(const Mapping &wanted, const std::vector<dou
     const std::string key = wanted.direction + "\t" + wanted.source + "\t" + wanted.target;
     auto held = weights_.find(key);
     if (held == weights_.end()) {
+        warn_of_cells(*found);
         held = weights_.emplace(key, Weights(*found, points(wanted.source), points(wanted.target))).first;
     }
     return held->second.apply(values, width);
@@ -354,9 +451,9 @@ std::vector<double> Session::on_exchange_mesh(const Exchange &exchange) {
 }
 
 std::vector<double> Session::on_local_mesh(const Exchange &exchange, const std::string &mesh,
-                                           const ligament::Message &message) {
+                                           const std::vector<double> &values) {
     const auto width = static_cast<std::size_t>(plan_->width(exchange.data, exchange.mesh));
-    return mapped({"read", exchange.mesh, mesh, false, {}}, message.array<double>().to_vector(), width);
+    return mapped({"read", exchange.mesh, mesh, false, {}}, values, width);
 }
 
 std::optional<Window> Session::receive() {
@@ -377,13 +474,21 @@ std::optional<Window> Session::receive() {
 void Session::keep(const Exchange &exchange, const ligament::Message &message) {
     const bool goes_on = window_ && message.timestamp() == window_->begin && message.has_next_timestamp();
     const bool is_second = plan_->is_serial() && plan_->first != name_;
+    const std::vector<double> values = message.array<double>().to_vector();
+    const std::size_t each = values.size() / exchange.samples;
     for (const auto &place : role_->read) {
         if (place.first != exchange.data) continue;
         WindowValues &held = came_[place];
-        auto end = on_local_mesh(exchange, place.second, message);
-        // The second participant gets new values at once. All others first get those of the begin.
-        if (!goes_on) held.begin = is_second ? held.end : end;
-        held.end = std::move(end);
+        std::vector<std::vector<double>> samples;
+        for (std::size_t i = 0; i < exchange.samples; ++i) {
+            const auto from = values.begin() + static_cast<std::ptrdiff_t>(i * each);
+            const std::vector<double> sample(from, from + static_cast<std::ptrdiff_t>(each));
+            samples.push_back(on_local_mesh(exchange, place.second, sample));
+        }
+        // The second participant gets new values at once. All others first get those of the last window.
+        if (!goes_on) held.begin = is_second ? held.samples.back() : samples.back();
+        if (!goes_on && !is_second && !plan_->is_implicit()) samples.assign(exchange.samples, held.begin);
+        held.samples = std::move(samples);
     }
 }
 

@@ -14,10 +14,16 @@
 
 namespace precice::impl {
 
-// Values at the begin and at the end of a window.
+// Values at the begin of a window, and samples within it at equal distances.
 struct WindowValues {
     std::vector<double> begin;
-    std::vector<double> end;
+    std::vector<std::vector<double>> samples;
+};
+
+// Values after a step, and its end as the time since the window's begin.
+struct Step {
+    double time = 0.0;
+    std::vector<double> values;
 };
 
 struct Window {
@@ -49,8 +55,11 @@ public:
     // Adds points, and returns the number of the first of them.
     int add_points(const std::string &mesh, const double *coordinates, std::size_t count);
     int point_count(const std::string &mesh) const;
-    // Checks that the mesh is one that the participant provides, and that it has these vertices.
-    void check_cells(const std::string &mesh, const int *ids, std::size_t count) const;
+    // Checks the corners of cells that no mapping needs.
+    void check_corners(const std::string &mesh, std::size_t corners, const int *ids, std::size_t count);
+    // Adds edges, triangles or quads, by their number of corners.
+    void add_cells(const std::string &mesh, std::size_t corners, const int *ids, std::size_t count);
+    bool needs_cells(const std::string &mesh) const;
     // Checks that there is a mesh of this name.
     void check_mesh(const std::string &mesh) const { points(mesh); }
 
@@ -63,16 +72,21 @@ private:
     void check_initialized(const std::string &call) const;
     const Points &points(const std::string &mesh) const;
     Points &own_points(const std::string &mesh);
+    void send_mesh(const Points &own);
+    void receive_mesh(Points &points);
+    // The points on which a mapping projects have cells, or the log says that they have none.
+    void warn_of_cells(const Mapping &mapping);
     void check_ids(const std::string &mesh, const int *ids, std::size_t count) const;
     std::vector<double> &buffer(const DataOnMesh &place);
     std::vector<const Exchange *> exchanges_from() const;
     std::vector<const Exchange *> exchanges_to() const;
     void exchange_meshes();
     void send(const std::string &port, double time, const std::vector<double> &values, std::size_t width);
+    void send_window(const Exchange &exchange, double time);
     std::vector<double> mapped(const Mapping &wanted, const std::vector<double> &values, std::size_t width);
     std::vector<double> on_exchange_mesh(const Exchange &exchange);
     std::vector<double> on_local_mesh(const Exchange &exchange, const std::string &mesh,
-                                      const ligament::Message &message);
+                                      const std::vector<double> &values);
     // Receives the values of a window; nothing after the last one.
     std::optional<Window> receive();
     void keep(const Exchange &exchange, const ligament::Message &message);
@@ -86,6 +100,8 @@ private:
     std::map<DataOnMesh, std::vector<double>> written_;
     std::map<DataOnMesh, WindowValues> came_;
     std::map<std::string, Weights> weights_;
+    // The steps of the window for each exchange, by its key. The first one is the window's begin.
+    std::map<std::string, std::vector<Step>> steps_;
     std::optional<Window> window_;
     double done_ = 0.0;
     State state_ = State::made;

@@ -55,12 +55,12 @@ def coupled(prefix, tmp_path):  # noqa: F811
     """Converts the text of a configuration, and runs it with a command for each participant."""
     from precice.convert import main
 
-    def coupled(text, **programs):
+    def coupled(text, samples=1, **programs):
         configuration, model = tmp_path / "precice-config.xml", tmp_path / "model.ymmsl"
         configuration.write_text(text)
         words = [word for name, command in programs.items()
                  for word in ("--program", f"{name.replace('_', '-')}={command}")]
-        assert main([str(configuration), "-o", str(model), *words]) == 0
+        assert main([str(configuration), "-o", str(model), "--samples", str(samples), *words]) == 0
         environment = os.environ | {"PYTHONPATH": ":".join(PATHS)}
         command = [prefix / "bin/ligament", "run", model, "--run-dir", tmp_path / "run", "--overcommit"]
         return subprocess.run(command, cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL,

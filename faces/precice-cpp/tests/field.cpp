@@ -25,6 +25,12 @@ int main(int, char **arguments) {
     const auto points = numbers(arguments[2]), values = numbers(arguments[3]);
     std::vector<int> ids(points.size() / 3);
     participant.setMeshVertices(mesh, points, ids);
+    const int last = static_cast<int>(ids.size()) - 1;
+    if (participant.requiresMeshConnectivityFor(mesh)) {
+        for (int i = 0; i < last; ++i) participant.setMeshEdge(mesh, i, i + 1);
+        for (int i = 0; i < 10; ++i) participant.setMeshTriangle(mesh, i, i + 1, i + 2);
+        for (int i = 0; i + 3 <= last; ++i) participant.setMeshQuad(mesh, i, i + 1, i + 2, i + 3);
+    }
     if (participant.requiresInitialData()) participant.writeData(mesh, written, ids, values);
     participant.initialize();
     std::vector<double> came(ids.size() * static_cast<std::size_t>(participant.getDataDimensions(mesh, read)));

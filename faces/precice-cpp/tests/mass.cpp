@@ -1,4 +1,6 @@
-// A mass of the oscillator in the calls of preCICE: mass NAME DISPLACEMENT.
+// A mass of the oscillator in the calls of preCICE: mass NAME DISPLACEMENT [STEPS], with STEPS time steps in
+// each window.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -49,7 +51,8 @@ void check(bool is_good, const char *what) {
 
 }  // namespace
 
-int main(int, char **arguments) {
+int main(int count, char **arguments) {
+    const int steps = count > 3 ? std::atoi(arguments[3]) : 1;
     const std::string name = arguments[1], side = name.substr(0, name.find('-'));
     const std::string other = side == "Left" ? "Right" : "Left";
     const std::string mesh = side + "-Mesh", own = side + "-Displacement", neighbours = other + "-Displacement";
@@ -105,7 +108,7 @@ int main(int, char **arguments) {
     int windows = 0;
     while (participant.isCouplingOngoing()) {
         if (participant.requiresWritingCheckpoint()) saved = state;
-        const double dt = participant.getMaxTimeStepSize();
+        const double dt = std::min(0.01 / steps, participant.getMaxTimeStepSize());
         participant.readData(mesh, neighbours, all, 0, found);
         const double here = found[0];
         participant.readData(mesh, neighbours, all, dt, found);
@@ -113,7 +116,7 @@ int main(int, char **arguments) {
         state = stepped(state, here, found[0], dt);
         values.assign(5, state.displacement);
         participant.writeData(mesh, own, all, values);
-        refused("at most", [&] { participant.advance(2 * dt); });
+        refused("at most", [&] { participant.advance(2 * steps * dt); });
         participant.advance(dt);
         if (participant.requiresReadingCheckpoint()) state = saved;
         windows += participant.isTimeWindowComplete();

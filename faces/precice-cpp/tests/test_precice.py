@@ -9,12 +9,14 @@ from conftest import HERE, PYTHON_FACE
 from oscillator_alone import monolithic
 from precice.configuration import Mapping
 from precice.mapping import Weights
+from precice.projection import Cells
 from precice.radial import COMPACT, PLAIN, SHAPED, Basis
 
 OSCILLATOR = (PYTHON_FACE / "tests/oscillator.xml").read_text()
 FIELD = (HERE / "field.xml").read_text()
 AITKEN = ('<acceleration:aitken><data name="Right-Displacement" mesh="Left-Mesh"/>'
           '<initial-relaxation value="0.5"/></acceleration:aitken>')
+LIMIT = 120  # s
 PYTHON = f"{sys.executable} {PYTHON_FACE / 'tests/mass.py'} {{}} {{}} 1"
 
 
@@ -38,6 +40,15 @@ def test_the_oscillator_in_two_languages_is_as_exact_as_one_program(program, cou
     np.testing.assert_allclose(found, monolithic(0.01, 100)[-1], atol=1e-7)
 
 
+def test_samples_make_several_steps_as_exact_as_one_program_with_these_steps(program, coupled, tmp_path):
+    right = PYTHON.format("Right-Mass", 0.0).rsplit(" ", 1)[0]
+    ran = coupled(OSCILLATOR.replace("ACCELERATION", AITKEN), samples=4, Right_Mass=f"{right} 4",
+                  Left_Mass=f"{program('mass.cpp')} Left-Mass 1.0 4")
+    assert ran.returncode == 0, ran.stdout
+    found = [float(said(tmp_path / "run", name).split()[5]) for name in ("Left_Mass", "Right_Mass")]
+    np.testing.assert_allclose(found, monolithic(0.0025, 400)[-1], atol=1e-7)
+
+
 @pytest.mark.parametrize("mistake, text", [
     ("order", "precicec_createParticipant() was not called before"),
     ("ranks", "a face for parallel participants is not there"),
@@ -53,8 +64,21 @@ def test_a_mistake_in_c_ends_the_run_with_its_text(program, coupled, mistake, te
     assert ran.returncode != 0 and text in " ".join(ran.stdout.split()), ran.stdout
 
 
+def test_cmake_finds_the_library(face, prefix, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(field CXX)\nfind_package(precice 3 REQUIRED CONFIG)\n"
+        f"add_executable(field {HERE / 'field.cpp'})\ntarget_link_libraries(field PRIVATE precice::precice)\n"
+        f"target_link_options(field PRIVATE -Wl,-rpath-link,{prefix / 'lib'})\n")
+    configure = ["cmake", "-S", ".", "-B", "made", f"-DCMAKE_PREFIX_PATH={face}"]
+    for command in (configure, ["cmake", "--build", "made"]):
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=LIMIT)
+    done = subprocess.run([tmp_path / "made/field", "Solid"], capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode != 0 and "precice-to-ligament" in done.stderr
+
+
 def test_a_program_that_was_started_by_itself_is_told_how(program):
-    done = subprocess.run([program("mass.c"), "Left-Mass", "1.0"], capture_output=True, text=True, timeout=60)
+    command = [program("mass.c"), "Left-Mass", "1.0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     assert done.returncode == 1 and "precice-to-ligament" in done.stderr
 
 
@@ -68,9 +92,9 @@ CASES += [(name, None, 3.0 if name == "gaussian" else 0.2, "separate") for name 
 CASES += [(name, None, None, polynomial) for name in PLAIN for polynomial in ("separate", "on")]
 
 
-@pytest.mark.parametrize("name, radius, shape, polynomial", CASES)
-def test_radial_functions_give_the_values_of_the_face_in_python(program, coupled, tmp_path, name, radius, shape,
-                                                                polynomial):
+def field_run(program, coupled, tmp_path, text):
+    """Runs two sides with vectors and scalars. Returns the points of the solid, and a function that holds what
+    has come against mappings of the face in Python."""
     dice = np.random.default_rng(21)
     solid, fluid = scattered(dice, 24), scattered(dice, 20)
     heat, forces = dice.random(24), dice.random((20, 3))
@@ -78,19 +102,41 @@ def test_radial_functions_give_the_values_of_the_face_in_python(program, coupled
     for key, values in {"solid": solid, "fluid": fluid, "heat": heat, "forces": forces}.items():
         files[key] = tmp_path / f"{key}.txt"
         np.savetxt(files[key], values.ravel(), fmt="%.17g")
-    lengths = f'support-radius="{radius}"' if radius else f'shape-parameter="{shape}"' if shape else ""
-    text = FIELD.replace("POLYNOMIAL", f'polynomial="{polynomial}"').replace(
-        "FUNCTION", f"<basis-function:{name} {lengths}/>")
     field = program("field.cpp")
     ran = coupled(text, Solid=f"{field} Solid {files['solid']} {files['heat']}",
                   Fluid=f"{field} Fluid {files['fluid']} {files['forces']}")
     assert ran.returncode == 0, ran.stdout
-    basis = Basis(name, radius, shape, polynomial)
-    there = Weights(Mapping("read", "Solid-Mesh", "Fluid-Mesh", "consistent", basis), solid, fluid)
-    back = Weights(Mapping("write", "Fluid-Mesh", "Solid-Mesh", "conservative", basis), fluid, solid)
-    for side, expected in (("Fluid", there.apply(heat[:, None])), ("Solid", back.apply(forces))):
-        (file,) = (tmp_path / "run/instances" / side).rglob("came.txt")
-        np.testing.assert_allclose(np.loadtxt(file), expected.ravel(), atol=1e-9)
+
+    def hold(basis, cells=None):
+        projects = cells is not None
+        there = Mapping("read", "Solid-Mesh", "Fluid-Mesh", "consistent", basis, projects)
+        back = Mapping("write", "Fluid-Mesh", "Solid-Mesh", "conservative", basis, projects)
+        expected = {"Fluid": Weights(there, solid, fluid, cells).apply(heat[:, None]),
+                    "Solid": Weights(back, fluid, solid, cells).apply(forces)}
+        for side, values in expected.items():
+            (file,) = (tmp_path / "run/instances" / side).rglob("came.txt")
+            np.testing.assert_allclose(np.loadtxt(file), values.ravel(), atol=1e-9)
+
+    return solid, hold
+
+
+@pytest.mark.parametrize("name, radius, shape, polynomial", CASES)
+def test_radial_functions_give_the_values_of_the_face_in_python(program, coupled, tmp_path, name, radius, shape,
+                                                                polynomial):
+    lengths = f'support-radius="{radius}"' if radius else f'shape-parameter="{shape}"' if shape else ""
+    text = FIELD.replace("POLYNOMIAL", f'polynomial="{polynomial}"').replace(
+        "FUNCTION", f"<basis-function:{name} {lengths}/>")
+    _, hold = field_run(program, coupled, tmp_path, text)
+    hold(Basis(name, radius, shape, polynomial))
+
+
+def test_projections_give_the_values_of_the_face_in_python(program, coupled, tmp_path):
+    text = FIELD.replace("POLYNOMIAL", "").replace("FUNCTION", "")
+    text = text.replace("mapping:rbf", "mapping:nearest-projection")
+    solid, hold = field_run(program, coupled, tmp_path, text)
+    cells = Cells(np.array([[i, i + 1] for i in range(23)]), np.array([[i, i + 1, i + 2] for i in range(10)]))
+    cells.add_quads(np.array([[i, i + 1, i + 2, i + 3] for i in range(21)]), solid)
+    hold(None, cells)
 
 
 @pytest.mark.parametrize("solid, text", [

@@ -22,7 +22,8 @@ ATTRIBUTES = {name: frozenset(words.split()) for name, words in {
     "participant": "name control", "provide-mesh": "name",
     "receive-mesh": "name from safety-factor geometric-filter", "write-data": "name mesh",
     "read-data": "name mesh", "data": "name mesh",
-    "mapping:nearest-neighbor": _MAPPING, "mapping:rbf": _MAPPING + " polynomial",
+    "mapping:nearest-neighbor": _MAPPING, "mapping:nearest-projection": _MAPPING,
+    "mapping:rbf": _MAPPING + " polynomial",
     "mapping:rbf-global-direct": _MAPPING + " polynomial",
     "mapping:rbf-global-iterative": _MAPPING + " polynomial solver-rtol",
     "mapping:rbf-pum-direct": _MAPPING + " polynomial vertices-per-cluster relative-overlap project-to-input",
@@ -55,25 +56,32 @@ class Element:
 
 @dataclass(frozen=True)
 class Mapping:
-    """Mapping from one mesh to another: by `basis`, or to the nearest neighbour if it is `None`. `direction` is
-    `read` or `write`."""
+    """Mapping from one mesh to another: by `basis`, or to the nearest neighbour if it is `None`, or to the
+    nearest place on a cell if `projects`. `direction` is `read` or `write`."""
 
     direction: str
     source: str
     target: str
     constraint: str
     basis: radial.Basis | None
+    projects: bool = False
+
+    def with_cells(self):
+        """The mesh whose cells a projection needs."""
+        return self.target if self.constraint == "conservative" else self.source
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """Data on a mesh that one participant sends to another."""
+    """Data on a mesh that one participant sends to another. `substeps` is false if only the values at the end
+    of a window count."""
 
     data: str
     mesh: str
     sender: str
     receiver: str
     initialize: bool
+    substeps: bool
 
 
 @dataclass
@@ -100,6 +108,7 @@ class Configuration:
     first: str | None
     settings: dict
     warnings: list
+    window_samples: int = 1
 
     @property
     def implicit(self):
@@ -110,6 +119,15 @@ class Configuration:
         others = {(one.mesh, one.sender) for one in self.exchanges if one.data == exchange.data}
         name = exchange.data if len(others) == 1 else f"{exchange.data}_{exchange.mesh}_{exchange.sender}"
         return identifier(name)
+
+    def needs_cells(self, mesh):
+        """True if a mapping of a participant projects on a mesh."""
+        return any(one.projects and one.with_cells() == mesh
+                   for role in self.roles.values() for one in role.mappings)
+
+    def samples(self, exchange):
+        """The number of samples of data in each window, at equal distances. The last one is at its end."""
+        return self.window_samples if exchange.substeps else 1
 
     def width(self, data, mesh):
         """The number of components of data on a mesh."""
@@ -211,9 +229,9 @@ class Reader:
             found[name] = one
         return found
 
-    def flag(self, element, name):
-        """A word for true or false in an attribute, which is false if it is not there."""
-        word = element.attributes.get(name, "false").lower()
+    def flag(self, element, name, otherwise="false"):
+        """A word for true or false in an attribute; `otherwise` if it is not there."""
+        word = element.attributes.get(name, otherwise).lower()
         if word not in TRUE + FALSE:
             self.problem(element, f"\"{name}\" of <{element.name}> is \"{word}\"; true or false is wanted")
         return word in TRUE
@@ -295,7 +313,8 @@ def role(reader, element, data, meshes, participants):
     return role
 
 
-MAPPINGS = ("mapping:nearest-neighbor", "mapping:rbf", "mapping:rbf-global-direct",
+NEAREST, PROJECTION = "mapping:nearest-neighbor", "mapping:nearest-projection"
+MAPPINGS = (NEAREST, PROJECTION, "mapping:rbf", "mapping:rbf-global-direct",
             "mapping:rbf-global-iterative", "mapping:rbf-pum-direct")
 
 
@@ -309,8 +328,8 @@ def mapping(reader, element, meshes):
     if direction not in ("read", "write"):
         reader.problem(element, f"the direction \"{direction}\" is not there; read and write are")
     ends = (reader.named(element, end, meshes) for end in ("from", "to"))
-    basis = None if element.name == "mapping:nearest-neighbor" else read_basis(reader, element, constraint)
-    return Mapping(direction, *ends, constraint, basis)
+    basis = None if element.name in (NEAREST, PROJECTION) else read_basis(reader, element, constraint)
+    return Mapping(direction, *ends, constraint, basis, element.name == PROJECTION)
 
 
 def read_basis(reader, element, constraint):
@@ -379,11 +398,11 @@ def read_scheme(reader, element, configuration):
     settings["scheme"] = configuration.scheme
     for one in element.all("exchange"):
         configuration.exchanges.append(exchange(reader, one, configuration))
-    for one in element.all("participant"):
-        reader.named(one, "name", configuration.roles)
+    members = [reader.named(one, "name", configuration.roles) for one in element.all("participant")]
     for one in reader.only(element, "participants"):
         configuration.first = reader.named(one, "first", configuration.roles)
-        reader.named(one, "second", configuration.roles)
+        members += [configuration.first, reader.named(one, "second", configuration.roles)]
+    check_members(reader, element, members)
     read_times(reader, element, settings)
     if configuration.scheme.startswith("serial"):
         if configuration.first is None:
@@ -398,10 +417,25 @@ def read_scheme(reader, element, configuration):
             read_acceleration(reader, one, configuration)
 
 
+def check_members(reader, scheme, members):
+    """Names exchanges with a participant that is not in the scheme, and members twice."""
+    for one in {name for name in members if name and members.count(name) > 1}:
+        reader.problem(scheme, f"<{scheme.name}> names the participant \"{one}\" twice")
+    for one in scheme.all("exchange"):
+        for end in ("from", "to"):
+            name = one.attributes.get(end)
+            if members and name and name not in members:
+                reader.problem(one, f"\"{end}\" of <exchange> is \"{name}\", which is not in the scheme; add "
+                                    "it to the participants of the scheme")
+        if one.attributes.get("from") == one.attributes.get("to"):
+            reader.problem(one, "<exchange> goes from a participant to itself")
+
+
 def exchange(reader, element, configuration):
     known = {"data": configuration.vectors, "mesh": configuration.dimensions, "from": configuration.roles,
              "to": configuration.roles}
-    return Exchange(*(reader.named(element, *one) for one in known.items()), reader.flag(element, "initialize"))
+    return Exchange(*(reader.named(element, *one) for one in known.items()),
+                    reader.flag(element, "initialize"), reader.flag(element, "substeps", "true"))
 
 
 def read_times(reader, element, settings):

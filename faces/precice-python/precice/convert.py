@@ -65,6 +65,7 @@ def model(configuration, programs):
         lines += [f"  {identifier(name)}:", f"    executable: {json.dumps(executable)}",
                   f"    args: {json.dumps(arguments)}"]
     lines += ["settings:", f"  precice_config: {json.dumps(str(configuration.path.resolve()))}",
+              f"  precice_samples: {configuration.window_samples}",
               f"  precice_plan: {json.dumps(plan(configuration))}"]
     lines += [f"  {COUPLING}.{name}: {json.dumps(value)}" for name, value in configuration.settings.items()]
     return "\n".join(lines) + "\n"
@@ -95,10 +96,15 @@ def main(arguments=None):
     parser.add_argument("configuration", type=Path)
     parser.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND",
                         help="the command that starts a participant; once for each")
+    parser.add_argument("--samples", type=int, default=1, metavar="COUNT",
+                        help="the samples of data in each window, but for substeps=\"false\"; 1 unless said")
     parser.add_argument("-o", "--output", type=Path, help="the model file; standard output unless said")
     options = parser.parse_args(arguments)
     try:
         configuration = read(options.configuration)
+        if options.samples < 1:
+            raise Error(f"--samples is {options.samples}; a window has one sample or more")
+        configuration.window_samples = options.samples
         text = model(configuration, commands(options.program))
         if options.output:
             options.output.write_text(text)

@@ -1,9 +1,10 @@
-"""Mappings between two sets of points: nearest neighbours, and radial basis functions."""
+"""Mappings between two meshes: nearest neighbours, nearest projections, and radial basis functions."""
 
 import numpy as np
 
 from . import radial
 from .errors import Error
+from .projection import projected
 
 # Number of distances that are held at once.
 CHUNK = 4_000_000
@@ -20,9 +21,10 @@ def nearest(points, others):
 
 
 class Weights:
-    """The weights of a mapping from the points `source` (n, d) to the points `target` (m, d)."""
+    """The weights of a mapping from the points `source` (n, d) to the points `target` (m, d). `cells` are those
+    of the mesh on which a mapping projects."""
 
-    def __init__(self, mapping, source, target):
+    def __init__(self, mapping, source, target, cells=None):
         for name, points in ((mapping.source, source), (mapping.target, target)):
             if not len(points):
                 raise Error(f"the mapping from \"{mapping.source}\" to \"{mapping.target}\" has no points: the "
@@ -32,8 +34,10 @@ class Weights:
         names, ends = (mapping.source, mapping.target), (source, target)
         if self.conservative:
             names, ends = names[::-1], ends[::-1]
-        self.index = self.matrix = None
-        if mapping.basis is None:
+        self.index = self.matrix = self.shares = None
+        if mapping.projects:
+            self.index, self.shares = projected(ends[0], cells, ends[1])
+        elif mapping.basis is None:
             self.index = nearest(ends[1], ends[0])
         else:
             matrix = radial.weights(names, *ends, mapping.basis)
@@ -43,8 +47,13 @@ class Weights:
         """Maps values (n, components) to (m, components)."""
         if self.matrix is not None:
             return self.matrix @ values
-        if not self.conservative:
+        if not self.conservative and self.shares is None:
             return values[self.index]
+        if not self.conservative:
+            return np.einsum("nc,ncw->nw", self.shares, values[self.index])
         mapped = np.zeros((self.targets, values.shape[1]))
-        np.add.at(mapped, self.index, values)
+        if self.shares is None:
+            np.add.at(mapped, self.index, values)
+        else:
+            np.add.at(mapped, self.index, self.shares[:, :, None] * values[:, None, :])
         return mapped

@@ -1,5 +1,6 @@
 """`Participant`: the calls of preCICE 3, over an instance of Ligament and `ligament.mappers.implicit`."""
 
+import math
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,12 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ligament import Error as LigamentError
-from ligament import Instance, Message, Operator, RegistrationError
+from ligament import Instance, LogLevel, Message, Operator, RegistrationError
 
 from . import configuration as configurations
 from .configuration import identifier
 from .errors import Error
 from .mapping import Weights
+from .projection import Cells
 
 # The part of a window by which a time step may miss the window's end.
 SLACK = 1e-9
@@ -46,10 +48,11 @@ def as_error():
 
 
 class Mesh:
-    """The points of a mesh that a participant provides or receives."""
+    """The points and the cells of a mesh that a participant provides or receives."""
 
     def __init__(self, name, dimensions):
         self.name, self.dimensions, self.points = name, dimensions, np.zeros((0, dimensions))
+        self.cells = Cells()
 
     def add(self, positions):
         positions = np.asarray(positions, dtype=float)
@@ -87,6 +90,8 @@ class Participant:
         if "precice_config" in self._instance.list_settings():
             file = self._instance.get_setting("precice_config", "str")
         self._configuration = configurations.read(Path(os.fsdecode(file)))
+        if "precice_samples" in self._instance.list_settings():
+            self._configuration.window_samples = self._instance.get_setting("precice_samples", "int")
         if participant_name not in self._configuration.roles:
             raise Error(f"{file} has no participant \"{participant_name}\"; it has "
                         f"{', '.join(self._configuration.roles)}")
@@ -100,7 +105,8 @@ class Participant:
         named = [*self._role.provided, *self._role.received]
         self._meshes = {mesh: Mesh(mesh, self._configuration.dimensions[mesh]) for mesh in named}
         self._written = {}  # (mesh, data) → values on that mesh
-        self._came = {}  # (mesh, data) → values at the window's begin and end
+        self._came = {}  # (mesh, data) → values at the window's begin, and samples at equal distances
+        self._steps = {}  # key of an exchange → times since the window's begin, and values, of each step
         self._mappings = {}
         self._window = None  # begin and end, s
         self._done = 0.0  # s since the window's begin
@@ -121,13 +127,14 @@ class Participant:
         self._exchange_meshes()
         for key, one in self._sent.items():
             values = self._on_exchange_mesh(one)
+            self._steps[key] = [(0.0, values)]
             self._instance.send(f"initial_{key}", Message(0.0, data=values))
-            self._instance.send(f"write_{key}", Message(0.0, data=values))
+            self._instance.send(f"write_{key}", Message(0.0, data=self._samples(key, one)))
         for key, one in self._received.items():
             message = self._instance.receive(f"initial_{key}")
             for place in self._places(one):
                 values = self._on_local_mesh(one, place, message.data)
-                self._came[place] = (values, values)
+                self._came[place] = (values, [values])
         self._begin_window(self._receive())
 
     @as_error()
@@ -144,16 +151,22 @@ class Participant:
                         "left of the window; ask get_max_time_step_size()")
         self._done += step
         self._complete = False
-        if length - self._done > SLACK * length:
+        is_last = length - self._done <= SLACK * length
+        for key, one in self._sent.items():
+            if is_last or self._configuration.samples(one) > 1:
+                self._steps[key].append((self._done, self._on_exchange_mesh(one).copy()))
+        if not is_last:
             return
         for key, one in self._sent.items():
-            self._instance.send(f"write_{key}", Message(self._window[1], data=self._on_exchange_mesh(one)))
+            self._instance.send(f"write_{key}", Message(self._window[1], data=self._samples(key, one)))
         times = self._receive()
         if times[1] is not None and times[0] == self._window[0]:
+            self._steps = {key: steps[:1] for key, steps in self._steps.items()}
             self._done, self._restores = 0.0, True
             self._saves = False
             return
         self._complete = True
+        self._steps = {key: [(0.0, steps[-1][1])] for key, steps in self._steps.items()}
         self._begin_window(times)
 
     @as_error()
@@ -208,7 +221,7 @@ class Participant:
 
     def requires_mesh_connectivity_for(self, mesh_name):
         self._mesh(mesh_name)
-        return False
+        return self._configuration.needs_cells(mesh_name)
 
     def requires_gradient_data_for(self, mesh_name, data_name):
         self._mesh(mesh_name)
@@ -225,14 +238,32 @@ class Participant:
     def get_mesh_vertex_size(self, mesh_name):
         return len(self._mesh(mesh_name).points)
 
-    def _ignore_connectivity(self, mesh_name, *corners):
-        """Connectivity has no effect on nearest neighbours."""
-        self._own_mesh(mesh_name)
+    def set_mesh_edge(self, mesh_name, first_vertex_id, second_vertex_id):
+        self.set_mesh_edges(mesh_name, [first_vertex_id, second_vertex_id])
 
-    set_mesh_edge = set_mesh_edges = _ignore_connectivity
-    set_mesh_triangle = set_mesh_triangles = _ignore_connectivity
-    set_mesh_quad = set_mesh_quads = _ignore_connectivity
-    set_mesh_tetrahedron = set_mesh_tetrahedra = _ignore_connectivity
+    def set_mesh_edges(self, mesh_name, vertices):
+        self._own_mesh(mesh_name).cells.add_edges(self._corners(mesh_name, vertices, 2))
+
+    def set_mesh_triangle(self, mesh_name, first_vertex_id, second_vertex_id, third_vertex_id):
+        self.set_mesh_triangles(mesh_name, [first_vertex_id, second_vertex_id, third_vertex_id])
+
+    def set_mesh_triangles(self, mesh_name, vertices):
+        self._own_mesh(mesh_name).cells.add_triangles(self._corners(mesh_name, vertices, 3))
+
+    def set_mesh_quad(self, mesh_name, *vertex_ids):
+        self.set_mesh_quads(mesh_name, vertex_ids)
+
+    def set_mesh_quads(self, mesh_name, vertices):
+        mesh = self._own_mesh(mesh_name)
+        mesh.cells.add_quads(self._corners(mesh_name, vertices, 4), mesh.points)
+
+    def set_mesh_tetrahedron(self, mesh_name, *vertex_ids):
+        self.set_mesh_tetrahedra(mesh_name, vertex_ids)
+
+    def set_mesh_tetrahedra(self, mesh_name, vertices):
+        """No mapping needs tetrahedra."""
+        self._own_mesh(mesh_name)
+        self._corners(mesh_name, vertices, 4)
 
     # Data
 
@@ -262,11 +293,13 @@ class Participant:
         if not -SLACK * length <= relative_read_time <= left + SLACK * length:
             raise Error(f"read_data(\"{mesh_name}\", \"{data_name}\"): the time {relative_read_time!r} is not "
                         f"between 0 and {left!r}, what is left of the window")
-        begin, end = self._came[mesh_name, data_name]
-        share = (self._done + relative_read_time) / length if length else 1.0
-        values = end[ids]
-        if share < 1.0:
-            values = begin[ids] + (values - begin[ids]) * share
+        begin, samples = self._came[mesh_name, data_name]
+        place = len(samples) * ((self._done + relative_read_time) / length if length else 1.0)
+        after = min(max(math.ceil(place), 1), len(samples))
+        values = samples[after - 1][ids]
+        if place < after:
+            before = (samples[after - 2] if after > 1 else begin)[ids]
+            values = before + (values - before) * (place - after + 1)
         return values if self._configuration.vectors[data_name] else values[:, 0]
 
     # Helpers
@@ -301,6 +334,14 @@ class Participant:
             raise Error(f"the mesh \"{mesh}\" has {count} vertices, and one of the ids is beyond them")
         return ids.astype(np.intp, copy=False)
 
+    def _corners(self, mesh, vertices, count):
+        """The corners of cells, as an array (cells, count)."""
+        ids = self._ids(mesh, vertices)
+        if ids.size % count or (ids.ndim == 2 and ids.shape[1] != count):
+            raise Error(f"the corners of cells of the mesh \"{mesh}\" have shape {ids.shape}; each cell "
+                        f"has {count}")
+        return ids.reshape(-1, count)
+
     def _buffer(self, mesh, data):
         shape = len(self._mesh(mesh).points), self._configuration.width(data, mesh)
         held = self._written.get((mesh, data))
@@ -319,10 +360,33 @@ class Participant:
         declared = ports(self._configuration, self._name)
         for mesh in self._role.provided:
             if f"mesh_{identifier(mesh)}" in declared[Operator.O_I]:
-                self._instance.send(f"mesh_{identifier(mesh)}", Message(0.0, data=self._meshes[mesh].points))
+                self._instance.send(f"mesh_{identifier(mesh)}", Message(0.0, data=self._mesh_data(mesh)))
         for mesh in self._role.received:
             message = self._instance.receive(f"mesh_{identifier(mesh)}")
-            self._meshes[mesh].points = np.array(message.data).reshape(-1, self._meshes[mesh].dimensions)
+            own, data = self._meshes[mesh], message.data
+            if self._configuration.needs_cells(mesh):
+                own.cells = Cells(*(np.array(data[name]).reshape(-1, corners)
+                                    for name, corners in (("edges", 2), ("triangles", 3))))
+                data = data["points"]
+            own.points = np.array(data).reshape(-1, own.dimensions)
+
+    def _mesh_data(self, mesh):
+        """What is sent of a mesh: its points, or a map with its cells too if a mapping projects on it."""
+        own = self._meshes[mesh]
+        if not self._configuration.needs_cells(mesh):
+            return own.points
+        return {"points": own.points, "edges": own.cells.edges, "triangles": own.cells.triangles}
+
+    def _cells_of(self, mapping):
+        """The cells on which a mapping projects."""
+        if not mapping.projects:
+            return None
+        mesh = self._meshes[mapping.with_cells()]
+        if mesh.cells.is_empty():
+            self._instance.log(LogLevel.WARNING, f"the mesh \"{mesh.name}\" has no edges and no triangles, so "
+                               f"the mapping from \"{mapping.source}\" to \"{mapping.target}\" takes nearest "
+                               "vertices")
+        return mesh.cells
 
     def _mapped(self, direction, source, target, values):
         """Values of one mesh on another."""
@@ -331,7 +395,7 @@ class Participant:
             return values
         if mapping not in self._mappings:
             points = (self._meshes[mesh].points for mesh in (source, target))
-            self._mappings[mapping] = Weights(mapping, *points)
+            self._mappings[mapping] = Weights(mapping, *points, self._cells_of(mapping))
         return self._mappings[mapping].apply(values)
 
     def _on_exchange_mesh(self, exchange):
@@ -339,6 +403,20 @@ class Participant:
         local = [mesh for data, mesh in self._role.written if data == exchange.data]
         mesh = exchange.mesh if exchange.mesh in local else local[0]
         return self._mapped("write", mesh, exchange.mesh, self._buffer(mesh, exchange.data))
+
+    def _samples(self, key, exchange):
+        """The values of a window: an array (points, components), or (samples, points, components)."""
+        count, steps = self._configuration.samples(exchange), self._steps[key]
+        if count == 1:
+            return steps[-1][1]
+        times, values = np.array([time for time, _ in steps]), np.stack([values for _, values in steps])
+        if len(steps) == 1:
+            return np.repeat(values, count, axis=0)
+        wanted = times[-1] * np.arange(1, count + 1) / count
+        after = np.clip(np.searchsorted(times, wanted * (1.0 - SLACK)), 1, len(steps) - 1)
+        share = np.clip((wanted - times[after - 1]) / (times[after] - times[after - 1]), 0.0, 1.0)
+        before = values[after - 1]
+        return before + (values[after] - before) * share[:, None, None]
 
     def _on_local_mesh(self, exchange, place, values):
         values = np.asarray(values).reshape(-1, self._configuration.width(exchange.data, exchange.mesh))
@@ -356,17 +434,21 @@ class Participant:
         return times
 
     def _keep(self, exchange, message):
-        """Keeps the values at the window's end, and at its begin."""
+        """Keeps the values within the window, and at its begin."""
         goes_on = self._window is not None and message.timestamp == self._window[0]
         serial = self._configuration.scheme.startswith("serial")
         is_second = serial and self._configuration.first != self._name
         for place in self._places(exchange):
-            end = self._on_local_mesh(exchange, place, message.data)
+            count = self._configuration.samples(exchange)
+            arrays = np.asarray(message.data).reshape(count, -1)
+            samples = [self._on_local_mesh(exchange, place, values) for values in arrays]
             begin, last = self._came[place]
             if not goes_on or message.next_timestamp is None:
-                # The second participant gets new values at once. All others first get those of the begin.
-                begin = last if is_second else end
-            self._came[place] = (begin, end)
+                # The second participant gets new values at once. All others first get those of the last window.
+                begin = last[-1] if is_second else samples[-1]
+                if not (is_second or self._configuration.implicit):
+                    samples = [begin] * count
+            self._came[place] = (begin, samples)
 
     def _begin_window(self, times):
         self._window = times if times[1] is not None else None

@@ -7,11 +7,11 @@ SEPARATOR = "\t"
 
 
 def mapping_words(mapping):
-    """The words of a mapping. A nearest neighbour has an empty function."""
+    """The words of a mapping. That to the nearest neighbour has an empty function."""
     basis = mapping.basis
     words = [mapping.direction, mapping.source, mapping.target, mapping.constraint]
     if basis is None:
-        return [*words, "", 0.0, 0.0, ""]
+        return [*words, "nearest-projection" if mapping.projects else "", 0.0, 0.0, ""]
     return [*words, basis.function, basis.radius or 0.0, basis.shape or 0.0, basis.polynomial]
 
 
@@ -21,7 +21,7 @@ def lines(configuration):
     for name, is_vector in configuration.vectors.items():
         yield "data", name, "vector" if is_vector else "scalar"
     for name, dimensions in configuration.dimensions.items():
-        yield "mesh", name, dimensions, identifier(name)
+        yield "mesh", name, dimensions, identifier(name), "cells" if configuration.needs_cells(name) else ""
     for name, role in configuration.roles.items():
         yield "participant", name
         yield from (("provide", name, mesh) for mesh in sorted(role.provided))
@@ -31,7 +31,7 @@ def lines(configuration):
         yield from (("map", name, *mapping_words(one)) for one in role.mappings)
     for one in configuration.exchanges:
         yield ("exchange", configuration.key(one), one.data, one.mesh, one.sender, one.receiver,
-               "initialize" if one.initialize else "")
+               "initialize" if one.initialize else "", configuration.samples(one))
 
 
 def plan(configuration):

@@ -7,7 +7,7 @@ import numpy as np
 from .errors import Error
 
 # The largest number of points with functions, and of their pairs with other points: the system is dense.
-POINTS_MAX, PAIRS_MAX = 4096, 1 << 27
+POINT_LIMIT, PAIR_LIMIT = 4096, 1 << 27
 # A column of the polynomial whose part beyond the columns before it is smaller than this share is left out.
 DEPENDENT_SHARE = 1e-8
 # The value of the Gaussian function at its support radius.
@@ -91,10 +91,10 @@ def polynomial_columns(known, asked):
 
 def _check(names, known, asked, basis):
     """Refuses meshes that the functions cannot be computed for."""
-    if len(known) > POINTS_MAX or len(known) * len(asked) > PAIRS_MAX:
+    if len(known) > POINT_LIMIT or len(known) * len(asked) > PAIR_LIMIT:
         raise Error(f"radial basis functions from \"{names[0]}\" with {len(known)} points to \"{names[1]}\" "
-                    f"with {len(asked)} need a dense system that is too large: it has at most {POINTS_MAX} "
-                    f"points and {PAIRS_MAX} pairs; take <mapping:nearest-neighbor>")
+                    f"with {len(asked)} need a dense system that is too large: it has at most {POINT_LIMIT} "
+                    f"points and {PAIR_LIMIT} pairs; take <mapping:nearest-neighbor>")
     order = np.lexsort(known.T)
     same = np.nonzero((known[order[1:]] == known[order[:-1]]).all(axis=1))[0]
     if len(same):
@@ -110,8 +110,8 @@ def _check(names, known, asked, basis):
         first = lost[0]
         raise Error(f"{len(lost)} of {len(asked)} vertices of the mesh \"{names[1]}\", the first of which is "
                     f"vertex {first} at {asked[first].tolist()}, have no vertex of \"{names[0]}\" within the "
-                    f"support radius {basis.radius}; the nearest one is {nearest[first]} away. Look whether the "
-                    "meshes lie beside each other, or give a larger support-radius")
+                    f"support radius {basis.radius}; the nearest one is {nearest[first]} away. Look whether "
+                    "the meshes lie beside each other, or give a larger support-radius")
 
 
 def weights(names, known, asked, basis):

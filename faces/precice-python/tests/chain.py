@@ -1,5 +1,5 @@
-"""One of three masses in a row, in the calls of preCICE: chain.py NAME. Each is joined to a wall, the middle one
-to both others."""
+"""One of three masses in a row, in the calls of preCICE: chain.py NAME. Each is joined to a wall, and the
+middle one to both others."""
 
 import sys
 

@@ -102,7 +102,7 @@ def test_the_mapper_of_ligament_gives_the_same_values(tmp_path):
     np.save(tmp_path / "here.npy", here)
     np.save(tmp_path / "there.npy", there)
     (tmp_path / "values.jsonl").write_text(json.dumps({"timestamp": 0.0, "data": {"array": {
-        "type": "float64", "shape": [40, 2], "data": values.ravel().tolist()}}}) + "\n")
+        "dtype": "float64", "shape": [40, 2], "data": values.ravel().tolist()}}}) + "\n")
     components, conduits, settings, expected = [], [], ["  source.file: values.jsonl"], {}
     for index, (name, radius, shape) in enumerate(BASES):
         for polynomial, constraint in (("separate", "consistent"), ("on", "consistent"), ("off", "consistent"),

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chain_alone import monolithic
+from precice import Error
+from precice.configuration import read
 
 HERE = Path(__file__).resolve().parent
 CHAIN = (HERE / "chain.xml").read_text()
@@ -25,6 +27,41 @@ def iterations(ran):
     (path,) = ran.directory.rglob("coupling.csv")
     with path.open() as file:
         return [(int(row["iterations"]), row["converged"]) for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize("old, new, text", [
+    ('    <participant name="Right"/>\n', "", '"from" of <exchange> is "Right", which is not in the scheme'),
+    ('<participant name="Right"/>', '<participant name="Wrong"/>', 'names "Wrong"'),
+    ('<participant name="Right"/>', '<participant name="Left"/>', 'the participant "Left" twice'),
+    ('from="Left" to="Middle" initialize', 'from="Left" to="Left" initialize', "from a participant to itself"),
+    ('mesh="Left-Mesh" limit', 'mesh="Right-Mesh" limit', 'no <exchange> has the data "Left-Displacement"'),
+])
+def test_mistakes_in_a_scheme_of_three_are_named_with_their_line(tmp_path, old, new, text):
+    assert old in CHAIN
+    file = tmp_path / "config.xml"
+    file.write_text(CHAIN.replace(old, new))
+    with pytest.raises(Error) as error:
+        read(file)
+    said = str(error.value).splitlines()
+    assert any("config.xml:" in line and text in line for line in said), said
+
+
+@pytest.mark.parametrize("old, new, text", [
+    ("    participant.advance(dt)\n", "    if windows == 5: os._exit(3)\n    participant.advance(dt)\n",
+     "exit status 3"),
+    ("    if participant.requires_reading_checkpoint():\n        state, time = saved\n", "",
+     "requires_reading_checkpoint() was not called"),
+    ("    participant.advance(dt)\n", "    state = (np.nan, 0.0)\n    participant.advance(dt)\n",
+     "values are NaN or infinite"),
+])
+def test_one_of_three_that_fails_within_a_window_ends_the_run(coupled, tmp_path, old, new, text):
+    code = (HERE / "chain.py").read_text()
+    assert old in code
+    (tmp_path / "wrong.py").write_text("import os\n" + code.replace(old, new))
+    wrong = {**programs(), "Right": f"{sys.executable} {tmp_path / 'wrong.py'} Right"}
+    ran = coupled(CHAIN.replace("ACCELERATION", ILS), **wrong)
+    said = " ".join(ran.text.split())
+    assert ran.status != 0 and text in said and "Right" in said, ran.text
 
 
 @pytest.mark.parametrize("acceleration, most", [("", 7.0), (AITKEN, 8.0), (ILS, 4.0), (IMVJ, 4.0)])

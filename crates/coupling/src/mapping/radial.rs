@@ -6,9 +6,9 @@ use super::{bounds, Point};
 use ligament_catalogue::{fault, Fault};
 
 /// The largest number of known points. The time of a factorisation grows with its third power.
-const POINTS_MAX: usize = 4096;
+const POINT_LIMIT: usize = 4096;
 /// The largest number of pairs of a known and an asked point, each of which takes 8 bytes.
-const PAIRS_MAX: usize = 1 << 27;
+const PAIR_LIMIT: usize = 1 << 27;
 /// A column of the polynomial whose part beyond the columns before it is smaller than this share is left out.
 const DEPENDENT_SHARE: f64 = 1e-8;
 /// The value of the Gaussian function at its support radius.
@@ -147,11 +147,12 @@ impl RadialSystem {
         basis: RadialBasis,
     ) -> Result<Option<RadialSystem>, Fault> {
         let pairs = known.len().saturating_mul(asked.len());
-        if known.len() > POINTS_MAX || pairs > PAIRS_MAX {
+        if known.len() > POINT_LIMIT || pairs > PAIR_LIMIT {
             return Err(fault!(
                 BAD_MESH,
                 "radial basis functions from {} to {} points need a dense system that is too large: it has at \
-                 most {POINTS_MAX} points and {PAIRS_MAX} pairs; \"method: linear\" or \"nearest\" takes more",
+                 most {POINT_LIMIT} points and {PAIR_LIMIT} pairs; \"method: linear\" or \"nearest\" takes \
+                 more",
                 known.len(),
                 asked.len()
             ));

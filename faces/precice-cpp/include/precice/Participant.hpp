@@ -45,14 +45,15 @@ public:
     bool requiresInitialData();
     bool requiresWritingCheckpoint();
     bool requiresReadingCheckpoint();
-    // Always false: no mapping takes cells or gradients.
+    // True for a mesh on which a mapping projects.
     bool requiresMeshConnectivityFor(string_view meshName) const;
+    // Always false: no mapping takes gradients.
     bool requiresGradientDataFor(string_view meshName, string_view dataName) const;
 
     VertexID setMeshVertex(string_view meshName, span<const double> position);
     int getMeshVertexSize(string_view meshName) const;
     void setMeshVertices(string_view meshName, span<const double> coordinates, span<VertexID> ids);
-    // Cells have no effect on the mappings that there are.
+    // Nearest projections take edges, triangles and quads. No mapping takes tetrahedra.
     void setMeshEdge(string_view meshName, VertexID first, VertexID second);
     void setMeshEdges(string_view meshName, span<const VertexID> ids);
     void setMeshTriangle(string_view meshName, VertexID first, VertexID second, VertexID third);

@@ -34,7 +34,8 @@ int precicec_requiresGradientDataFor(const char *meshName, const char *dataName)
 int precicec_setMeshVertex(const char *meshName, const double *coordinates);
 int precicec_getMeshVertexSize(const char *meshName);
 void precicec_setMeshVertices(const char *meshName, int size, const double *coordinates, int *ids);
-/* Cells have no effect on the mappings that there are. A size is the number of cells. */
+/* Nearest projections take edges, triangles and quads. No mapping takes tetrahedra. A size is the number of
+   cells. */
 void precicec_setMeshEdge(const char *meshName, int firstVertexID, int secondVertexID);
 void precicec_setMeshEdges(const char *meshName, int size, const int *ids);
 void precicec_setMeshTriangle(const char *meshName, int firstVertexID, int secondVertexID, int thirdVertexID);
