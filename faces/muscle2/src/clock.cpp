@@ -7,7 +7,9 @@ namespace muscle {
 
 namespace {
 
-constexpr double MINUTE_S = 60.0, HOUR_S = 3600.0, DAY_S = 86400.0, WEEK_S = 604800.0, YEAR_S = 31557600.0;
+constexpr double MINUTE_S = 60.0, HOUR_S = 3600.0, DAY_S = 86400.0, WEEK_S = 604800.0;
+// MUSCLE 2's year has 365 days, and its month is a twelfth of that.
+constexpr double MONTH_S = 2628000.0, YEAR_S = 31536000.0;
 // Part of a step by which a time may miss the end.
 constexpr double TOLERANCE_STEPS = 1e-6;
 
@@ -16,12 +18,14 @@ struct UnitName {
     double seconds;
 };
 
+// `m` is no minute: it is a metre in MUSCLE 2.
 constexpr UnitName UNITS[] = {
-    {"s", 1.0},           {"sec", 1.0},       {"second", 1.0},     {"seconds", 1.0}, {"ms", 1e-3},
-    {"us", 1e-6},         {"ns", 1e-9},       {"min", MINUTE_S},   {"m", MINUTE_S},  {"minute", MINUTE_S},
-    {"minutes", MINUTE_S}, {"h", HOUR_S},     {"hr", HOUR_S},      {"hour", HOUR_S}, {"hours", HOUR_S},
-    {"d", DAY_S},         {"day", DAY_S},     {"days", DAY_S},     {"week", WEEK_S}, {"weeks", WEEK_S},
-    {"yr", YEAR_S},       {"year", YEAR_S},   {"years", YEAR_S},
+    {"s", 1.0},          {"sec", 1.0},        {"second", 1.0},      {"seconds", 1.0},    {"ms", 1e-3},
+    {"us", 1e-6},        {"ns", 1e-9},        {"min", MINUTE_S},    {"minute", MINUTE_S}, {"minutes", MINUTE_S},
+    {"h", HOUR_S},       {"hr", HOUR_S},      {"hrs", HOUR_S},      {"hour", HOUR_S},    {"hours", HOUR_S},
+    {"d", DAY_S},        {"day", DAY_S},      {"days", DAY_S},      {"wk", WEEK_S},      {"wks", WEEK_S},
+    {"week", WEEK_S},    {"weeks", WEEK_S},   {"month", MONTH_S},   {"months", MONTH_S}, {"yr", YEAR_S},
+    {"yrs", YEAR_S},     {"year", YEAR_S},    {"years", YEAR_S},
 };
 
 }  // namespace

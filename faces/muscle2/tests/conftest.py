@@ -14,6 +14,8 @@ ROOT = HERE.parents[2]
 sys.path.insert(0, str(ROOT / "bindings" / "c" / "tests"))
 from fixtures import prefix  # noqa: E402, F401
 
+# Java programs may call native code. A small JVM starts sooner, and the tests start many.
+JVM_OPTIONS = "--enable-native-access=ALL-UNNAMED -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 COMPILERS = {
     ".cpp": ["g++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"],
     ".c": ["gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"],
@@ -57,3 +59,44 @@ def program(face, tmp_path_factory):
         return made[name]
 
     return program
+
+
+class Classes:
+    """The face in Java, and the classes of the tests, as a model's class path has them."""
+
+    def __init__(self, home, jar, folder):
+        self.home, self.jar, self.classes = Path(home), jar, folder / "classes"
+        sources = sorted((HERE / "java").glob("*.java"))
+        self.compile(*sources)
+
+    def compile(self, *sources):
+        options = ["--release", "22", "-Xlint:all,-serial", "-Werror", "-encoding", "UTF-8"]
+        subprocess.run([self.home / "bin/javac", *options, "-cp", self.jar, "-d", self.classes, *sources],
+                       check=True)
+
+    @property
+    def environment(self):
+        """The environment of a run: this JDK, and its options."""
+        path = f"{self.home / 'bin'}:{os.environ['PATH']}"
+        return os.environ | {"PATH": path, "JDK_JAVA_OPTIONS": JVM_OPTIONS}
+
+    @property
+    def path(self):
+        """The lines of a cxa file for the class path."""
+        return f"add_classpath '{self.jar}'\nadd_classpath '{self.classes}'\n"
+
+
+@pytest.fixture(scope="session")
+def java(prefix, tmp_path_factory):  # noqa: F811
+    """The face in Java and the classes of the tests; skipped without a JDK."""
+    done = subprocess.run([ROOT / "bindings/java/jdk"], capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip(done.stderr.strip())
+    folder = tmp_path_factory.mktemp("java")
+    # A blank and a percent sign in the path of Ligament's jar reach the class path of the face's.
+    ligament_jar = folder / "50 % of all" / "ligament.jar"
+    subprocess.run([ROOT / "bindings/java/build", ligament_jar], check=True)
+    environment = os.environ | {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+    subprocess.run(["make", "--silent", "-C", FACE, "java", f"BUILD={folder}", f"LIGAMENT_JAR={ligament_jar}"],
+                   env=environment, check=True)
+    return Classes(done.stdout.strip(), folder / "muscle2.jar", folder)

@@ -1,0 +1,7 @@
+package muscle.core.kernel;
+
+/** An instance that adds its ports itself, and whose work has any form. */
+public abstract class CAController extends Instance {
+    @Override
+    protected abstract void addPortals();
+}
