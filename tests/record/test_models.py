@@ -185,6 +185,7 @@ def test_an_mpi_program_whose_first_rank_speaks_for_all(user, monkeypatch):
     assert (done := user.record(name="relay")).returncode == 0, done.stderr
     done = user("replay", "run", "--only", "relay")
     assert done.returncode == 0 and "relay: 8 messages as recorded\n" in done.stdout, done.stdout + done.stderr
+    assert "/dev/shm/ligament-mpi" not in done.stdout + done.stderr, "the run's shared memory ended with it"
 
 
 def compiled(user, words, source):

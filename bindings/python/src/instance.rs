@@ -346,7 +346,12 @@ impl Instance {
     /// True if the code must save its state now. To be called once in each step, after the step's messages,
     /// with the model time in s.
     fn should_save_snapshot(&self, py: Python<'_>, time: f64) -> PyResult<bool> {
-        self.detached(py, &Call("should_save_snapshot"), |core| core.should_save_snapshot(time))
+        let name = &Call("should_save_snapshot");
+        // Most calls find nothing to do. They keep the interpreter's lock, because to release it takes longer.
+        if self.core(py, name)?.saves_nothing(time) {
+            return Ok(false);
+        }
+        self.detached(py, name, |core| core.should_save_snapshot(time))
     }
 
     /// The directory for files of the code's own beside the message of the checkpoint that is being saved or

@@ -74,11 +74,11 @@ pub(crate) fn how_to_leave(run: &RunDirectory, is_job: bool) -> String {
 pub(crate) fn show(run: &RunDirectory, job: Option<&JobRecord>, json: bool) -> i32 {
     let mut next = None;
     loop {
-        let ear = match InterruptWatch::new() {
-            Ok(ear) => ear,
+        let interrupts = match InterruptWatch::new() {
+            Ok(interrupts) => interrupts,
             Err(error) => return crate::fail(json, &error, crate::FAILED),
         };
-        let shown = AttachedViewer::new(next.as_ref().unwrap_or(run), job, json, ear).show();
+        let shown = AttachedViewer::new(next.as_ref().unwrap_or(run), job, json, interrupts).show();
         match shown {
             Ok(run) => next = Some(run),
             Err(status) => return status,
@@ -103,7 +103,7 @@ struct AttachedViewer<'a> {
     /// Time at which the manager's process was first found missing, if the run's manager is on this machine.
     gone: Option<Instant>,
     said_silent: bool,
-    ear: InterruptWatch,
+    interrupts: InterruptWatch,
     since: Instant,
 }
 
@@ -112,7 +112,7 @@ impl<'a> AttachedViewer<'a> {
         run: &'a RunDirectory,
         job: Option<&'a JobRecord>,
         json: bool,
-        ear: InterruptWatch,
+        interrupts: InterruptWatch,
     ) -> AttachedViewer<'a> {
         AttachedViewer {
             run,
@@ -126,7 +126,7 @@ impl<'a> AttachedViewer<'a> {
             snapshots: Snapshots::of(run),
             gone: None,
             said_silent: false,
-            ear,
+            interrupts,
             since: Instant::now(),
         }
     }
@@ -167,7 +167,7 @@ impl<'a> AttachedViewer<'a> {
             if let Some(lost) = self.lost(record.as_ref().ok()) {
                 return Err(self.fail(&lost));
             }
-            if self.ear.waits(POLL_INTERVAL) {
+            if self.interrupts.waits(POLL_INTERVAL) {
                 return Err(self.leave());
             }
             if nobody_reads() {

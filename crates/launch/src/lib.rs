@@ -38,6 +38,7 @@ pub use launched_program::LaunchedProgram;
 pub use library::{installed_below, own_command};
 pub use loss::ProcessLoss;
 pub use machines::{all_machines, machines, MachineList, RunMachines};
+pub use mpi::names_segments;
 pub use nodes::{allocation, parse_hosts, position, read_hostfile, Allocation, BatchSystem, ComputeNode};
 pub use placement::{needs, place, reserved, DomainCapacity, Placement, PlacementOptions, ResourceNeed};
 pub use process::{end_group, file_size_limit, raise_open_files, ProcessEnd};

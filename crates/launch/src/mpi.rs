@@ -207,6 +207,11 @@ fn segments() -> &'static str {
     })
 }
 
+/// Returns true if a variable names the directory of a run's shared memory, which ends with the run.
+pub fn names_segments(name: &str, value: &str) -> bool {
+    SEGMENTS_VARIABLES.contains(&name) && value.starts_with(SEGMENTS_PREFIX)
+}
+
 /// Returns the directory for shared memory that `segments` gave to a command.
 pub(crate) fn segments_of(command: &Command) -> Option<PathBuf> {
     let named = SEGMENTS_VARIABLES.iter().find_map(|name| command.environment.get(name)?.to_str());

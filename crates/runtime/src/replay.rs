@@ -4,7 +4,7 @@
 
 use ligament_catalogue::{fault, Fault};
 use ligament_checkpoint::{recording_name, RecordKind, RecordingItem, RecordingReader};
-use ligament_launch::{quote, until_parent_ends, Command};
+use ligament_launch::{names_segments, quote, until_parent_ends, Command};
 use ligament_manager::RunDirectory;
 use ligament_wire::control::{
     ENV_AGENT, ENV_IDENTITY, ENV_INSTANCE, ENV_RANKS, ENV_REPLAY_RESULTS, ENV_TOKEN, REPLAY_AGENT,
@@ -55,7 +55,9 @@ impl RecordedCommand {
         let differs = |(name, value): &(&OsStr, &OsStr)| std::env::var_os(name).as_deref() != Some(*value);
         let variables = command.environment.iter().filter(differs);
         let variables = variables.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-        let variables = variables.filter(|(name, _)| !ENV_IDENTITY.contains(name));
+        let is_kept =
+            |(name, value): &(&str, &str)| !ENV_IDENTITY.contains(name) && !names_segments(name, value);
+        let variables = variables.filter(is_kept);
         let own = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         Ok(RecordedCommand {
             version: COMMAND_VERSION,

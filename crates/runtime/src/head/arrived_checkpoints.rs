@@ -70,7 +70,7 @@ impl Runtime<'_> {
             taken.and_then(|is_whole| if is_whole { sync_file(&path).map(|()| true) } else { Ok(false) });
         match taken {
             Ok(true) if piece.path.is_none() => {
-                self.checkpoints.has_come(rank, moment);
+                self.checkpoints.arrived(rank, moment);
                 self.complete_checkpoint(moment);
             }
             Ok(_) => {}

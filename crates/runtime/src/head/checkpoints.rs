@@ -37,7 +37,7 @@ pub(super) struct Checkpoints {
     /// The ranks whose files are there, by moment (its bits).
     saved: BTreeMap<u64, BTreeSet<RankId>>,
     /// The ranks of other domains that have saved, and whose files are on their way, by moment.
-    coming: BTreeMap<u64, BTreeSet<RankId>>,
+    arriving: BTreeMap<u64, BTreeSet<RankId>>,
     /// Moments that cannot become checkpoints any more.
     void: BTreeSet<u64>,
     /// Ranks that have ended.
@@ -192,7 +192,7 @@ impl Runtime<'_> {
             }
             CheckpointOutcome::Saved => {
                 if self.is_saved_elsewhere(rank) {
-                    self.checkpoints.coming.entry(known).or_default().insert(rank);
+                    self.checkpoints.arriving.entry(known).or_default().insert(rank);
                 } else {
                     self.checkpoints.saved.entry(known).or_default().insert(rank);
                     self.complete_checkpoint(moment);
@@ -224,7 +224,7 @@ impl Runtime<'_> {
         let known = moment.to_bits();
         if self.checkpoints.void.insert(known) {
             // A rank whose files are on their way may have some of them here.
-            for rank in self.checkpoints.coming.remove(&known).unwrap_or_default() {
+            for rank in self.checkpoints.arriving.remove(&known).unwrap_or_default() {
                 self.remove_file(moment, rank);
             }
             for rank in self.checkpoints.saved.remove(&known).unwrap_or_default() {
@@ -286,8 +286,8 @@ impl Checkpoints {
     /// Returns the moments before `moment` for which other ranks have saved and this one has not.
     fn skipped(&self, rank: RankId, moment: f64) -> Vec<f64> {
         let has = |ranks: Option<&BTreeSet<RankId>>| ranks.is_some_and(|ranks| ranks.contains(&rank));
-        let open: BTreeSet<u64> = self.saved.keys().chain(self.coming.keys()).copied().collect();
-        let lacks = |bits: &u64| !has(self.saved.get(bits)) && !has(self.coming.get(bits));
+        let open: BTreeSet<u64> = self.saved.keys().chain(self.arriving.keys()).copied().collect();
+        let lacks = |bits: &u64| !has(self.saved.get(bits)) && !has(self.arriving.get(bits));
         open.into_iter().filter(lacks).map(f64::from_bits).filter(|&at| at < moment).collect()
     }
 
@@ -302,21 +302,21 @@ impl Checkpoints {
 
     /// Returns true if files of a rank for a moment are on their way.
     pub fn awaits(&self, rank: RankId, moment: f64) -> bool {
-        self.coming.get(&moment.to_bits()).is_some_and(|ranks| ranks.contains(&rank))
+        self.arriving.get(&moment.to_bits()).is_some_and(|ranks| ranks.contains(&rank))
     }
 
     /// Returns true if any files are on their way.
     pub fn awaits_any(&self) -> bool {
-        !self.coming.is_empty()
+        !self.arriving.is_empty()
     }
 
     /// Notes that all files of a rank for a moment have come.
-    pub fn has_come(&mut self, rank: RankId, moment: f64) {
+    pub fn arrived(&mut self, rank: RankId, moment: f64) {
         let known = moment.to_bits();
-        if let Some(ranks) = self.coming.get_mut(&known) {
+        if let Some(ranks) = self.arriving.get_mut(&known) {
             ranks.remove(&rank);
         }
-        self.coming.retain(|_, ranks| !ranks.is_empty());
+        self.arriving.retain(|_, ranks| !ranks.is_empty());
         self.saved.entry(known).or_default().insert(rank);
     }
 
@@ -432,13 +432,13 @@ mod tests {
     const FIRST: RankId = RankId::new(0);
     const SECOND: RankId = RankId::new(1);
 
-    fn with(saved: &[(f64, RankId)], coming: &[(f64, RankId)]) -> Checkpoints {
+    fn with(saved: &[(f64, RankId)], arriving: &[(f64, RankId)]) -> Checkpoints {
         let mut checkpoints = Checkpoints::default();
         for (moment, rank) in saved {
             checkpoints.saved.entry(moment.to_bits()).or_default().insert(*rank);
         }
-        for (moment, rank) in coming {
-            checkpoints.coming.entry(moment.to_bits()).or_default().insert(*rank);
+        for (moment, rank) in arriving {
+            checkpoints.arriving.entry(moment.to_bits()).or_default().insert(*rank);
         }
         checkpoints
     }
@@ -449,7 +449,7 @@ mod tests {
         let ended = |checkpoints: &Checkpoints| checkpoints.ended_without(2.0, [FIRST, SECOND].into_iter());
         checkpoints.over.insert(SECOND);
         assert_eq!(ended(&checkpoints), None);
-        checkpoints.has_come(SECOND, 2.0);
+        checkpoints.arrived(SECOND, 2.0);
         assert_eq!(ended(&checkpoints), Some(Vec::new()));
         assert!(!checkpoints.awaits_any());
         assert_eq!(checkpoints.ended_without(3.0, [FIRST].into_iter()), None, "nobody has saved");
