@@ -18,7 +18,7 @@ class Measurements:
 
     held: list = field(default_factory=list)  # (Ligament's, the bare program's)
     grown: list = field(default_factory=list)  # MiB beyond the state, of each instance
-    restarts: list = field(default_factory=list)  # (from the kill until all step, from the start until all step)
+    restarts: list = field(default_factory=list)  # until all step: (from the kill, from the start)
     calls: dict = field(default_factory=dict)  # by language
     recorded: list = field(default_factory=list)  # (recorded, without, the bare loop)
 
@@ -37,7 +37,8 @@ def bars(m):
                          "times from the start"))
     for language, limit in (("C", CALL_IN_C), ("Python", CALL_IN_PYTHON)):
         if times := m.calls.get(language):
-            found.append(Bar(f"should_save_snapshot, {language}", statistics.median(times), times, "<=", limit, "ns"))
+            name = f"should_save_snapshot, {language}"
+            found.append(Bar(name, statistics.median(times), times, "<=", limit, "ns"))
     if m.recorded:
         ratios = [recorded / (without + bare) for recorded, without, bare in m.recorded]
         found.append(Bar("messages of 1 MiB, recorded", statistics.median(ratios), ratios, "<=", RECORDED,

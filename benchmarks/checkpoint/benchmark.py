@@ -1,5 +1,5 @@
-"""What checkpoints, restarts and recordings cost: how long a checkpoint holds up its instances, how soon a run steps
-again after a kill, what a step pays that saves nothing, and how much slower recorded messages are."""
+"""What checkpoints, restarts and recordings cost: how long a checkpoint holds up its instances, how soon a run
+steps again after a kill, what a step pays that saves nothing, and how much slower recorded messages are."""
 
 import argparse
 import contextlib
@@ -69,8 +69,8 @@ def log_lines(folder, kind):
 
 
 def held_up(state, folder):
-    """Returns how long a checkpoint of two states holds up the slower instance, s, and the memory beyond the state
-    that each has used, MiB."""
+    """Returns how long a checkpoint of two states holds up the slower instance, s, and the memory beyond the
+    state that each has used, MiB."""
     run(ligament(exchanging(folder, state, 10, 0, "{at: [5]}"), folder), seconds=LIMIT, folder=folder)
     lines = log_lines(folder, "held")
     if len(lines) != 2:
@@ -79,7 +79,8 @@ def held_up(state, folder):
 
 
 def bare_save(state, folder):
-    """Returns how long two bare programs take that write and sync a state each at the same time, s: the slower one."""
+    """Returns how long two bare programs take that write and sync a state each at the same time, s: the slower
+    one."""
     processes = [
         subprocess.Popen([OUT / "bare", "save", str(state), folder / f"bare-{name}", folder / "go"],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
@@ -190,11 +191,14 @@ def main(words):
     size = report.size_name(options.state)
     rows = [(f"a checkpoint of {size} for each of two instances, held up", m.held, 0),
             ("two bare programs that write and sync the same", m.held, 1),
-            ("from a kill until all step again", m.restarts, 0), ("from the start until all step", m.restarts, 1),
-            (f"{options.messages} messages of 1 MiB, recorded", m.recorded, 0), ("the same without", m.recorded, 1),
+            ("from a kill until all step again", m.restarts, 0),
+            ("from the start until all step", m.restarts, 1),
+            (f"{options.messages} messages of 1 MiB, recorded", m.recorded, 0),
+            ("the same without", m.recorded, 1),
             ("a bare loop that writes their bytes", m.recorded, 2)]
     rows = [(name, [one[place] for one in values]) for name, values, place in rows if values]
-    report.table("median (least to greatest), s", ["s"], [(name, [report.spread(times)]) for name, times in rows])
+    cells = [(name, [report.spread(times)]) for name, times in rows]
+    report.table("median (least to greatest), s", ["s"], cells)
     figures = {name: report.significant(statistics.median(times)) for name, times in rows}
     found = bars(m)
     print("\nbars (value, limit, spread of the repetitions)")

@@ -1,5 +1,5 @@
-// An instance that asks whether to save, again and again, and is never told to: cost CALLS. It prints the time of a
-// call, ns.
+// An instance that asks whether to save, again and again, and is never told to: cost CALLS. It prints the time
+// of a call, ns.
 #include "fine.h"
 #include "timing.h"
 

@@ -1,5 +1,5 @@
-"""An instance that asks whether to save, again and again, and is never told to: cost.py CALLS. It prints the processor
-time of a call, ns."""
+"""An instance that asks whether to save, again and again, and is never told to: cost.py CALLS. It prints the
+processor time of a call, ns."""
 
 import sys
 import time

@@ -147,6 +147,8 @@ export interface DomainRecord {
   /** Directory of the files of the domain's instances, if the run directory is not visible on the
    *  domain's machine. */
   scratch?: string;
+  /** True if the domain's agent was lost before the run ended. */
+  lost?: boolean;
 }
 
 /** The record of an instance. All durations and model times are in s. */

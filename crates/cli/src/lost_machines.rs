@@ -106,7 +106,7 @@ ligament: {{{place}}}
 
     #[test]
     fn a_machine_without_which_the_model_has_no_place_is_tried_again() {
-        for (place, cores) in [("", 1), ("place: {a: n1}", 2), ("place: {a: 1}", 2)] {
+        for (place, cores) in [("", 1), ("place: {a: n1}", 2), ("place: {a: \"1\"}", 2)] {
             let next = next(place, cores);
             assert_eq!(next.machines, machines(), "{place}");
             assert!(next.text.contains("tried again"), "{}", next.text);

@@ -147,22 +147,25 @@ fn escaped(word: &str) -> String {
     parts.join(HOME).replace("$$ ", "$ ")
 }
 
-/// Warns of programs that call MUSCLE 2 in a language that has no face, once for each kind.
+/// Warns of programs that do not run as they are, once for each kind.
 pub(crate) fn warn_of_languages(model: &CxaModel, warnings: &mut Vec<SyntaxFault>) {
-    for (kinds, what) in [
-        (&[InstanceKind::Java, InstanceKind::Terminal][..], "classes of Java that MUSCLE 2 starts itself"),
-        (&[InstanceKind::Python], "Python with MUSCLE 2's module"),
-        (&[InstanceKind::Matlab], "MATLAB"),
+    const NOT_THERE: &str = "the calls of MUSCLE 2 are not there for them";
+    const REWRITE: &str = "use Ligament's calls (docs/guides/coming-from-muscle3-or-precice.md)";
+    const CLASS_PATH: &str = "add it to the class path in the model file, behind -cp \
+                              (docs/guides/coming-from-muscle3-or-precice.md)";
+    for (kind, what, lack, advice) in [
+        (InstanceKind::Java, "classes of Java", "they need muscle2.jar", CLASS_PATH),
+        (InstanceKind::Terminal, "classes of Java that MUSCLE 2 starts itself", NOT_THERE, REWRITE),
+        (InstanceKind::Python, "Python with MUSCLE 2's module", NOT_THERE, REWRITE),
+        (InstanceKind::Matlab, "MATLAB", NOT_THERE, REWRITE),
     ] {
-        let mut found = model.instances.iter().filter(|one| kinds.contains(&one.kind) && needs_rewriting(one));
+        let mut found = model.instances.iter().filter(|one| one.kind == kind && needs_rewriting(one));
         let Some(first) = found.next() else { continue };
         let more = match found.count() {
             0 => String::new(),
             count => format!(" and {count} more"),
         };
-        let what = format!("\"{}\"{more}: {what}; the calls of MUSCLE 2 are not there for them", first.name);
-        let advice = "use Ligament's calls (docs/guides/coming-from-muscle3-or-precice.md)";
-        warnings.push(first.place.fault(what, advice));
+        warnings.push(first.place.fault(format!("\"{}\"{more}: {what}; {lack}", first.name), advice));
     }
 }
 
