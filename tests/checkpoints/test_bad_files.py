@@ -90,9 +90,10 @@ models:
   light:
     components:
       source: {ports: {o_f: out}, implementation: code}
-      sink: {ports: {f_init: in}, implementation: ligament.sinks.discard}
+      sink: {ports: {f_init: in}, implementation: many}
     conduits: {source.out: sink.in}
-programs: {code: {executable: /bin/true}}
+programs: {code: {executable: /bin/true}, many: {executable: /bin/true}}
+ligament: {light: [many]}
 checkpoints: {simulation_time: [{every: 1.0}]}
 """
     run = start(model)
