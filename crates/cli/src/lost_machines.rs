@@ -106,12 +106,12 @@ ligament: {{{place}}}
 
     #[test]
     fn a_machine_without_which_the_model_has_no_place_is_tried_again() {
-        for (place, cores) in [("", 1), ("place: {a: n1}", 2), ("place: {a: \"1\"}", 2)] {
+        for (place, cores) in [("", 1), ("place: {n1: a}", 2), ("place: {1: a}", 2)] {
             let next = next(place, cores);
             assert_eq!(next.machines, machines(), "{place}");
             assert!(next.text.contains("tried again"), "{}", next.text);
         }
-        assert_eq!(next("place: {a: n2}", 2).machines.others.len(), 1);
+        assert_eq!(next("place: {n2: a}", 2).machines.others.len(), 1);
     }
 
     #[test]
