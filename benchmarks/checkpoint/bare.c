@@ -1,5 +1,5 @@
-// What a program does without Ligament, in time NS, which it prints:
-// `bare save BYTES FILE GO` writes a state into FILE and syncs it, once the file GO is there;
+// A program without Ligament, which prints the time that it takes, ns:
+// `bare save BYTES FILE GO` makes FILE, waits for the file GO, then writes a state into FILE and syncs it;
 // `bare stream BYTES COUNT FILE` writes COUNT pieces of BYTES, as a recording does, and syncs nothing.
 #include "timing.h"
 #include <fcntl.h>
@@ -31,10 +31,10 @@ int main(int count, char **arguments) {
     for (size_t i = 0; i < bytes / 8; ++i) state[i] = random_word(i);
     const int saves = strcmp(arguments[1], "save") == 0;
     const char *path = saves ? arguments[3] : arguments[4];
-    while (saves && access(arguments[4], F_OK) != 0) usleep(100);
-    const uint64_t begun = nanoseconds();
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (file < 0) return 1;
+    while (saves && access(arguments[4], F_OK) != 0) usleep(100);
+    const uint64_t begun = nanoseconds();
     for (int i = saves ? 1 : atoi(arguments[3]); i > 0; --i)
         if (write_all(file, (const char *)state, bytes) != 0) return 1;
     if (saves && fsync(file) != 0) return 1;

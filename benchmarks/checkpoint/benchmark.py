@@ -1,4 +1,4 @@
-"""What checkpoints, restarts and recordings cost: how long a checkpoint holds up its instances, how soon a run
+"""Costs of checkpoints, restarts and recordings: how long a checkpoint holds up its instances, how soon a run
 steps again after a kill, what a step pays that saves nothing, and how much slower recorded messages are."""
 
 import argparse
@@ -88,7 +88,9 @@ def bare_save(state, folder):
         for name in "ab"
     ]
     try:
-        time.sleep(state / MIB * 0.004)  # each fills its memory meanwhile
+        # Each makes its file when it has filled its memory.
+        for process, name in zip(processes, "ab"):
+            wait_for((folder / f"bare-{name}").exists, process, "it had made its state")
         (folder / "go").touch()
         times = [int(process.communicate(timeout=LIMIT)[0] or 0) for process in processes]
     finally:
@@ -102,7 +104,7 @@ def wait_for(condition, process, what):
     until = time.monotonic() + LIMIT
     while not condition():
         if process.poll() is not None or time.monotonic() > until:
-            raise CannotMeasure(f"a run ended, or took longer than {LIMIT} s, before {what}")
+            raise CannotMeasure(f"a program ended, or took longer than {LIMIT} s, before {what}")
         time.sleep(0.002)
 
 

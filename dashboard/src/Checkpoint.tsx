@@ -1,4 +1,4 @@
-// The last checkpoint of the run, and the button that asks for one. Nobody stands still for it.
+// The last checkpoint of the run, and the button that asks for one. The run does not stand still for it.
 
 import type { Run, State } from "./state";
 import type { Order } from "./steer";

@@ -99,6 +99,6 @@ def in_namespace(*disks):
 
 
 def unfinished(run):
-    """What is left of checkpoints that are not whole."""
+    """The files of checkpoints that are not whole."""
     return list(Path(run.directory, "checkpoints").glob(".unfinished/*"))
 

@@ -101,7 +101,7 @@ fn why_hidden(filter: &Filter) -> String {
     )
 }
 
-/// What a function or object remembers of earlier messages.
+/// The memory of a function or object: what it keeps of earlier messages.
 enum FunctionMemory {
     /// It is a function.
     None,

@@ -1,5 +1,5 @@
-//! What filters remember of earlier messages, as values that a checkpoint holds. Each filter says what it
-//! remembers (`FilterStep::memory`), so a filter without memory says that, too.
+//! The memory of filters: what they keep of earlier messages, as values that a checkpoint holds. Each filter
+//! says what it remembers (`FilterStep::memory`), so a filter without memory says that, too.
 
 use crate::numbers::{NumberFrame, Shell};
 use ligament_catalogue::{fault, Fault};
@@ -16,7 +16,7 @@ pub enum FilterMemory<'a> {
     Hidden(String),
 }
 
-/// What a filter remembers of earlier messages.
+/// The memory of a filter: what it keeps of earlier messages.
 pub trait Memory {
     /// Returns all that the filter remembers. A filter that gets it back goes on in the same way, bit for bit.
     ///

@@ -1,5 +1,5 @@
-//! What filters remember, at a cut in the middle of their memory: a chain that gets the state of another one,
-//! by way of the bytes of a message, goes on in the same way.
+//! The memory of filters at a cut: a chain that gets the state of another one, by way of the bytes of a
+//! message, goes on in the same way.
 
 use ligament_filters::{
     Chain, Data, FilterContext, FilterMemory, FilterRemark, FilterStep, Parcel, StepOutput,

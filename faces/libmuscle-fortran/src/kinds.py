@@ -115,7 +115,7 @@ def optional_value(argument):
 
 
 def passed(argument):
-    """What a procedure passes to C++ for an argument that is always there."""
+    """The expression that a procedure passes to C++ for an argument that is always there."""
     kind, name = argument.kind, argument.name
     if kind == "words":
         return ["command_words()", "int(len(command_words()), c_size_t)"]

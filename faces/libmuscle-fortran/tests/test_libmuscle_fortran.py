@@ -149,7 +149,7 @@ def test_a_mistake_that_is_not_asked_for_ends_the_run_with_its_text(program, pre
     model = ALONE.format(code=program("abort"), arguments=[which], ports=", ports: {o_i: out}", more="")
     ran = run_model(prefix, tmp_path / "model", model)
     assert ran.status != 0 and re.search(f"error in {text}", ran.text), ran.output()
-    # What the program has printed before comes first.
+    # The earlier output of the program comes first.
     lines = (ran.directory / "instances" / "code" / "output.log").read_text().splitlines()
     assert lines[-1].startswith("error in ") and len(lines) == (1 if which == "operator" else 2), lines
     assert "not reached" not in ran.output()
