@@ -371,7 +371,7 @@ class Participant:
             own.points = np.array(data).reshape(-1, own.dimensions)
 
     def _mesh_data(self, mesh):
-        """The value that is sent for a mesh: its points, or a map with its cells too if a mapping projects on it."""
+        """The value sent for a mesh: its points, or a map with its cells too if a mapping projects on it."""
         own = self._meshes[mesh]
         if not self._configuration.needs_cells(mesh):
             return own.points

@@ -146,9 +146,10 @@ impl Runtime<'_> {
     pub(super) fn saves_tick(&mut self, now: u64) {
         let due = self.saves.wall_moments.due(Some(self.saves.wall_saved), self.lasts());
         if let Some(moment) = due {
-            self.saves.wall_saved = moment;
             let ranks: Vec<RankId> = self.ranks.all().collect();
+            // If too many requests are open, the next tick asks again.
             if let Ok(actions) = self.saves.requests.ask(None, None, &ranks) {
+                self.saves.wall_saved = moment;
                 self.take_save_actions(actions);
             }
         }
