@@ -20,7 +20,7 @@ from conftest import ROOT, Run
 from domains import Domains
 from test_resume import calls, peers
 
-KILLS = int(os.environ.get("LIGAMENT_KILLS", "4"))
+KILLS = int(os.environ.get("LIGAMENT_KILLS", "8"))
 SEED = int(os.environ.get("LIGAMENT_SEED", "1"))
 KILLS_OF_A_RUN = 4
 # A watchdog, s: a busy machine may take minutes for a run.
