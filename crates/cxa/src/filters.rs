@@ -74,15 +74,35 @@ pub(crate) fn counterpart(filter: &str) -> Counterpart {
         "lineartimeinterpolation" => Counterpart::Unknown(format!(
             "the filter \"{filter}\" has another factor than 2, as MUSCLE 2 needs it"
         )),
-        "chunk" => whole(count, "chunk"),
-        "dechunk" => Counterpart::Filter("dechunk".to_owned()),
+        // The two undo each other. `part_count` finds one without the other.
+        "chunk" | "dechunk" => Counterpart::None,
         _ => Counterpart::Unknown(format!("the filter \"{filter}\" is a class of its own")),
+    }
+}
+
+/// Returns the number of parts into which a filter cuts each message (`chunk`), below 0 for one that joins as
+/// many parts (`dechunk`), and 0 for other filters.
+pub(crate) fn part_count(filter: &str) -> i64 {
+    let (name, argument) = filter.split_once('_').unwrap_or((filter, ""));
+    let class = name.strip_prefix(PACKAGE).unwrap_or(name);
+    let count = argument.trim().parse::<f64>().map_or(1, |count| count as i64);
+    match CLASSES.iter().find(|(known, _)| *known == class).map_or(name, |(_, short)| *short) {
+        "chunk" => count,
+        "dechunk" => -count,
+        _ => 0,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_messages_are_counted_by_both_names_of_a_filter() {
+        assert_eq!(part_count("chunk_4") + part_count("muscle.core.conduit.filter.DechunkFilter_4"), 0);
+        assert_ne!(part_count("chunk_4") + part_count("dechunk_8"), 0);
+        assert_eq!(part_count("multiply_3"), 0);
+    }
 
     #[test]
     fn filters_become_those_that_do_the_same() {
@@ -95,7 +115,7 @@ mod tests {
             ("timeoffset_-5", filter("time_offset: -5.0")),
             ("timefactor_60", filter("time_factor: 60.0")),
             ("linearinterpolation", filter("interpolate_space: 2")),
-            ("chunk_4", filter("chunk: 4")),
+            ("chunk_4", Counterpart::None),
             ("null", filter("discard")),
             ("serialize", Counterpart::None),
         ] {

@@ -66,7 +66,13 @@ pub fn convert(text: &str, file: &str, host: &CxaHost) -> Result<ConvertedCxa, V
     if !evaluation.problems.is_empty() {
         return Err(errors(evaluation.problems));
     }
-    let written = write::write(&mut evaluation.model, &evaluation.heap, &model_name(file)).map_err(errors)?;
+    evaluation.model.share_program_settings();
+    let mut model = model_name(file);
+    // A program has the name of its instance, and no program has the name of a model.
+    while evaluation.model.instances.iter().any(|instance| instance.name.replace('-', "_") == model) {
+        model.insert_str(0, "model_");
+    }
+    let written = write::write(&mut evaluation.model, &evaluation.heap, &model).map_err(errors)?;
     let mut warnings = evaluation.model.warnings;
     warnings.sort_by_key(|fault| (fault.place.line, fault.place.column));
     let warnings = warnings.iter().map(|fault| fault.warning(&name)).collect();

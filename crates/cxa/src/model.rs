@@ -1,6 +1,7 @@
 //! The model that a cxa file describes: instances, couplings and settings, by the rules of MUSCLE 2.
 
 use crate::place::{SyntaxFault, TextPosition};
+use crate::programs::is_of_program;
 use crate::value::CxaValue;
 use std::collections::HashMap;
 
@@ -100,6 +101,23 @@ impl CxaModel {
         self.names.insert(instance.name.clone(), self.instances.len());
         self.instances.push(instance);
         Ok(self.instances.len() - 1)
+    }
+
+    /// Gives each instance those settings of its program that the file gives by `$env['instance:name']`. Its own
+    /// ones (`instance['name']`) come first, as in MUSCLE 2.
+    pub fn share_program_settings(&mut self) {
+        for at in 0..self.settings.entries.len() {
+            let (key, value, place) = self.settings.entries[at].clone();
+            let Some((of, name)) = key.split_once(':') else { continue };
+            let Some(owner) = self.instance(of) else { continue };
+            let instance = &mut self.instances[owner];
+            if is_of_program(instance.kind, name) {
+                if instance.settings.get(name).is_none() {
+                    instance.settings.set(name, value, place);
+                }
+                self.settings.set(&key, CxaValue::Nil, place);
+            }
+        }
     }
 
     /// # Errors

@@ -13,6 +13,9 @@ const MPI: &[&str] = &["mpiexec_command", "mpiexec_args"];
 const PYTHON: &[&str] = &["script", "python"];
 const MATLAB: &[&str] = &["script", "args", "matlab_command", "matlab_args", "java_class"];
 
+/// The option of `java` that lets classes call Ligament's library. Without it, newer JDKs print a warning.
+const NATIVE_ACCESS: &str = "--enable-native-access=ALL-UNNAMED";
+
 /// The variable that stays one: MUSCLE 2's own folder.
 const HOME: &str = "${MUSCLE_HOME}";
 
@@ -90,7 +93,7 @@ pub(crate) fn program(
             words.extend(command.words("args"));
         }
         InstanceKind::Java | InstanceKind::Terminal => {
-            words.push("java".to_owned());
+            words.extend(["java".to_owned(), NATIVE_ACCESS.to_owned()]);
             if !model.classpath.is_empty() {
                 words.extend(["-cp".to_owned(), model.classpath.join(":")]);
             }

@@ -1,7 +1,7 @@
 //! Writer of yMMSL. Ports come from the couplings: those that send are `o_i`, those that receive are `s`,
 //! because a cxa file says nothing about the loop of a code.
 
-use crate::filters::{counterpart, Counterpart};
+use crate::filters::{counterpart, part_count, Counterpart};
 use crate::model::{CxaCoupling, CxaInstance, CxaModel, InstanceKind};
 use crate::place::{SyntaxFault, TextPosition};
 use crate::programs::{self, ProgramText};
@@ -153,6 +153,7 @@ impl CxaWriter<'_> {
 
     fn filters(&mut self, way: &[&CxaCoupling]) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
+        let mut parts = 0;
         for (at, coupling) in way.iter().enumerate() {
             for (filter, is_sender) in coupling
                 .sender_filters
@@ -160,6 +161,7 @@ impl CxaWriter<'_> {
                 .map(|filter| (filter, at == 0))
                 .chain(coupling.receiver_filters.iter().map(|filter| (filter, false)))
             {
+                parts += part_count(filter);
                 let line = match counterpart(filter) {
                     Counterpart::None => continue,
                     Counterpart::Filter(line) => line,
@@ -184,6 +186,12 @@ impl CxaWriter<'_> {
                     _ => lines.push(line),
                 }
             }
+        }
+        if let (Some(last), true) = (way.last(), parts != 0) {
+            let what =
+                "the filters \"chunk\" and \"dechunk\" of this coupling do not undo each other; they are \
+                        left out, and each message comes whole";
+            self.warnings.push(last.place.fault(what, "cut the messages in the code that sends them"));
         }
         lines
     }

@@ -64,10 +64,46 @@ fn the_old_forms_are_read() {
 }
 
 #[test]
+fn settings_of_all_that_name_an_instance_start_its_program() {
+    let (text, warnings) = converted(
+        "cxa = Cxa.LAST\ncxa.env['a:command'] = './first'\n\
+         cxa.add_kernel('a', 'muscle.core.standalone.MPIKernel')\ncxa.env['a:mpiexec_args'] = '-np 4'\n\
+         b = NativeInstance.new('b', './own')\n$env['b:command'] = './other'\n$env['b:level'] = 2\n",
+    );
+    for expected in ["\"./first\"", "m.a: {mpi_processes: 4}", "\"./own\"", "  b.level: 2"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(!text.contains("command") && !text.contains("other") && warnings.is_empty(), "{text}{warnings:?}");
+}
+
+#[test]
+fn messages_that_are_cut_and_joined_stay_whole() {
+    let coupled = |sender: &str, receiver: &str| {
+        converted(&format!(
+            "a = NativeInstance.new('a', './a')\nb = NativeInstance.new('b', './b')\n\
+             a.couple(b, 'x', ['serialize', '{sender}', 'compress'], ['decompress', '{receiver}', 'deserialize'])\n"
+        ))
+    };
+    let (text, warnings) = coupled("chunk_4", "dechunk_4");
+    assert!(
+        text.contains("- compress") && !text.contains("chunk") && warnings.is_empty(),
+        "{text}{warnings:?}"
+    );
+    let (_, warnings) = coupled("chunk_4", "dechunk_8");
+    assert!(warnings.len() == 1 && warnings[0].starts_with("m.cxa.rb:3:"), "{warnings:?}");
+}
+
+#[test]
+fn no_program_has_the_name_of_the_model() {
+    let (text, _) = converted("m = NativeInstance.new('m', './m')\n");
+    assert!(text.contains("  model_m:\n") && text.contains("implementation: m\n"), "{text}");
+}
+
+#[test]
 fn each_kind_of_instance_starts_as_muscle_2_starts_it() {
     let (text, warnings) = converted(&model("languages.cxa.rb"));
     for expected in [
-        "executable: \"java\"\n    args: [\"examples.Sender\"]",
+        "executable: \"java\"\n    args: [\"--enable-native-access=ALL-UNNAMED\", \"examples.Sender\"]",
         "executable: \"/opt/matlab\"\n    args: [\"-nojvm\", \"-nosplash\", \"-nodisplay\", \"-r\", \
          \"run('${MUSCLE_HOME}/share/examples/receiver.m'); exit\"]",
         "executable: \"python2\"\n    args: [\"${MUSCLE_HOME}/share/examples/kernel.py\", \"-v\", \"1\"]",
