@@ -81,7 +81,8 @@ fn messages_that_are_cut_and_joined_stay_whole() {
     let coupled = |sender: &str, receiver: &str| {
         converted(&format!(
             "a = NativeInstance.new('a', './a')\nb = NativeInstance.new('b', './b')\n\
-             a.couple(b, 'x', ['serialize', '{sender}', 'compress'], ['decompress', '{receiver}', 'deserialize'])\n"
+             a.couple(b, 'x', ['serialize', '{sender}', 'compress'], \
+             ['decompress', '{receiver}', 'deserialize'])\n"
         ))
     };
     let (text, warnings) = coupled("chunk_4", "dechunk_4");
