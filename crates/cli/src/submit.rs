@@ -43,8 +43,8 @@ pub(crate) struct Submit {
     pub partition: Option<String>,
     #[command(flatten)]
     pub asks: crate::job_requests::JobRequests,
-    /// If an instance, a machine or a link dies, go on within the job from the last checkpoint, at most this many
-    /// times [default: `restarts` of the model, or 0].
+    /// If an instance, a machine or a link dies, go on within the job from the last checkpoint, at most this
+    /// many times [default: `restarts` of the model, or 0].
     #[arg(long, value_name = "N")]
     pub restarts: Option<u32>,
     /// Record all that passes between these instances (or all instances of a component) and the run, for
@@ -141,8 +141,8 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
     if let Some(option) = arguments.restart_words().first().filter(|_| several) {
         return refuse(&fault!(
             WORD_OF_THE_COMMAND_LINE,
-            "{option}: a run at several sites is neither restarted nor recorded; resume it from a checkpoint by \
-             hand, or leave the option out"
+            "{option}: a run at several sites is neither restarted nor recorded; resume it by hand, or leave \
+             the option out"
         ));
     }
     if sites.is_empty() {

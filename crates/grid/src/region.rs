@@ -107,7 +107,8 @@ impl Region {
         }
     }
 
-    /// Returns the runs of rows that lie in one plane each: the place of the first byte, and the number of rows.
+    /// Returns the runs of rows that lie in one plane each: the place of the first byte, and the number of
+    /// rows.
     fn runs(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> + '_ {
         let mut next = rows.start;
         std::iter::from_fn(move || {

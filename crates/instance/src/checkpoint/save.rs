@@ -195,8 +195,8 @@ impl CheckpointState {
         Path::new(&self.plan.directory).join(directory).join(file_name(&self.name))
     }
 
-    /// Writes the last messages that were under way, and finishes the file. Returns false if a sender saves nothing at this
-    /// moment; the file is then removed.
+    /// Writes the last messages that were under way, and finishes the file. Returns false if a sender saves
+    /// nothing at this moment; the file is then removed.
     fn finish_file(&self, mut writer: CheckpointWriter, cut: EndedCut) -> Result<bool, Fault> {
         let Some(CutContents { under_way, dropped }) = cut.contents else { return Ok(false) };
         for message in &under_way {
