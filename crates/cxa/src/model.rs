@@ -103,8 +103,8 @@ impl CxaModel {
         Ok(self.instances.len() - 1)
     }
 
-    /// Gives each instance those settings of its program that the file gives by `$env['instance:name']`. Settings
-    /// by `instance['name']` come first, as in MUSCLE 2.
+    /// Gives each instance those settings of its program that the file gives by `$env['instance:name']`.
+    /// Settings by `instance['name']` come first, as in MUSCLE 2.
     pub fn share_program_settings(&mut self) {
         for at in 0..self.settings.entries.len() {
             let (key, value, place) = self.settings.entries[at].clone();
