@@ -147,6 +147,7 @@ def call_time(language, calls, folder):
 
 def streamed(messages, folder, *options):
     """Returns the time in which an instance receives messages of 1 MiB, s."""
+    os.sync()  # The kernel slows a program that writes down if earlier measurements have left unwritten pages.
     rows = ["    sender: {implementation: sender, ports: {o_i: [out]}}",
             "    receiver: {implementation: receiver, ports: {s: [in]}}"]
     programs = [(name, f"{{executable: {OUT / 'stream'}, args: [{port}, '{MIB}', '{messages}']}}")
@@ -158,6 +159,7 @@ def streamed(messages, folder, *options):
 
 def bare_stream(messages, folder):
     """Returns the time of a bare loop that writes as many bytes, s."""
+    os.sync()
     return int(run([OUT / "bare", "stream", MIB, messages, folder / "bare"], seconds=LIMIT)) / 1e9
 
 

@@ -14,6 +14,7 @@ from lib import machine, report
 from lib.ligament import Ligament
 from lib.machine import CannotMeasure, die_with_parent
 from lib.report import Bar
+from surface import surface
 
 SMALL_RUN, LARGE_RUN, CONDUITS = 20, 1000, 10_000
 PICTURE_RUN, PICTURE_CONDUITS = 1000, 2000
@@ -29,7 +30,7 @@ BARS = {  # the bar of each row
     "useful": 1.0, "laid out": 100.0,
     "redrawn": 10.0,  # s, ms, ms; absolute, because a person waits for them on every machine
 }
-PARTS = ("watching", "taps", "steer", "change", "page")
+PARTS = ("watching", "taps", "steer", "change", "page", "surface")
 
 
 def arguments_of(words):
@@ -245,7 +246,8 @@ def main(words):
     print(f"  ligament: {version}", flush=True)
     results = Results()
     results.figures.update({"machine": facts, "version": version, "repetitions": options.repetitions})
-    measure = {"watching": watching, "taps": taps, "steer": steer, "change": change, "page": page}
+    measure = {"watching": watching, "taps": taps, "steer": steer, "change": change, "page": page,
+               "surface": surface}
     for part in PARTS:
         if part in options.only:
             begun = len(results.rows)

@@ -177,13 +177,14 @@ def _seconds(pid):
 
 # ---- the page ------------------------------------------------------------------------------------------------
 class Page:
-    """The server of the page of a run."""
+    """The server of the page of a run. `words` makes the command line that starts it, for example in a
+    namespace."""
 
-    def __init__(self, run):
-        self.run = run
+    def __init__(self, run, words=lambda *command: [*map(str, command)]):
+        self.run, self.words = run, words
 
     def __enter__(self):
-        self.process = subprocess.Popen([Ligament().command, "view", self.run.directory, "--json"],
+        self.process = subprocess.Popen(self.words(Ligament().command, "view", self.run.directory, "--json"),
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL,
                                         text=True, preexec_fn=die_with_parent)
@@ -203,10 +204,14 @@ class Page:
         """Returns the processor seconds so far."""
         return _seconds(self.process.pid)
 
+    def secret(self):
+        """Returns the secret of the link, which opens one session."""
+        return re.search(r"#\w+=([0-9a-f]+)$", self.link).group(1)
+
     def opens(self):
         """Opens a session. Returns the headers that identify it."""
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
-        secret = re.search(r"#\w+=([0-9a-f]+)$", self.link).group(1)
+        secret = self.secret()
         headers = {"Origin": f"http://127.0.0.1:{self.port}", "X-Ligament": "1",
                    "Content-Type": "application/json"}
         line.request("POST", "/api/session", json.dumps({"secret": secret}), headers)

@@ -196,7 +196,7 @@ def python_code(tmp_path):
 
     def write(name, body):
         path = tmp_path / f"{name}.py"
-        path.write_text("import os\nfrom ligament import *\n" + textwrap.dedent(body))
+        path.write_text("import os\nimport numpy as np\nfrom ligament import *\n" + textwrap.dedent(body))
         return f"{{executable: {sys.executable}, args: [{path}]}}"
 
     return write

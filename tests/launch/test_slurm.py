@@ -50,6 +50,21 @@ def test_nodes_are_asked_for_as_the_model_needs_them_if_the_site_says_what_they_
     assert sorted(where(tmp_path / "runs/latest").values()) == ["n1", "n1", "n2", "n2", "n3"]
 
 
+def test_a_job_records_and_may_restart(slurm, tmp_path):
+    programs.write(tmp_path)
+    wanted = ["--restarts", "2", "--record", "source,worker[1]"]
+    call("ligament", "submit", "counting.ymmsl", "--nodes=1", *wanted, cwd=tmp_path, check=0)
+    run = tmp_path / "runs/latest"
+    command = (run / "job.sh").read_text()
+    assert "--restarts=2" in command and "--record=source" in command, command
+    assert {path.name.split(".")[0] for path in (run / "records").iterdir()} >= {"source"}
+    for site in "ab":
+        (tmp_path / f"{site}.yaml").write_text("launcher: slurm\n")
+    several = call("ligament", "submit", "counting.ymmsl", "--site=./a.yaml", "--site=./b.yaml", *wanted,
+                   cwd=tmp_path, check=2)
+    assert "neither restarted nor recorded" in several.stderr
+
+
 def test_what_has_no_room_is_refused_and_named(slurm, tmp_path):
     programs.write(tmp_path, workers=6)
     failed = call("ligament", "submit", "counting.ymmsl", "--nodes=3", cwd=tmp_path, check=1)

@@ -1,6 +1,6 @@
 //! Checkpoints: whether to save or to load the code's state, and the state itself.
 
-use crate::instance::{lig_instance, used, InUse};
+use crate::instance::{lig_instance, used, used_by_owner, InUse};
 use crate::message::lig_message;
 use crate::misuse::Misuse;
 use crate::options::lig_times;
@@ -122,7 +122,8 @@ unsafe fn saves_nothing(instance: *mut lig_instance, time: f64, should_save: *mu
     // SAFETY: all pointers are as the caller promises.
     let Some(place) = (unsafe { wanted(should_save) }) else { return false };
     // SAFETY: as above.
-    let idle = unsafe { used(instance, &SHOULD_SAVE) }.is_ok_and(|mut instance| instance.saves_nothing(time));
+    let Some(mut instance) = (unsafe { used_by_owner(instance, &SHOULD_SAVE) }) else { return false };
+    let idle = instance.saves_nothing(time);
     if idle {
         place.write(false);
     }

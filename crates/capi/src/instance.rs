@@ -156,6 +156,21 @@ pub(crate) unsafe fn used<'a>(instance: *mut lig_instance, call: &'static Call) 
     unsafe { Ok(InUse { core: &mut **handle.current.get(), own: &mut *handle.own.get(), turn }) }
 }
 
+/// Does the same as `used` for the thread that made the instance. Returns `None` in any other case, and for a
+/// mistake: the caller then uses `used`.
+///
+/// # Safety
+/// As `handle`.
+#[inline(always)]
+pub(crate) unsafe fn used_by_owner<'a>(instance: *mut lig_instance, call: &'static Call) -> Option<InUse<'a>> {
+    // SAFETY: as the caller promises, and as in `used`.
+    unsafe {
+        let handle = instance.cast_const().as_ref()?;
+        let turn = handle.turn.enter_own(call)?;
+        Some(InUse { core: &mut **handle.current.get(), own: &mut *handle.own.get(), turn })
+    }
+}
+
 /// Unusual behaviour of an instance: bits for `flags` in `lig_instance_options`.
 #[repr(i32)]
 #[allow(dead_code)] // It is for the header; `Flags::from_bits` reads the bits.

@@ -68,6 +68,7 @@ pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -
     if let Some(directory) = &arguments.run_dir {
         words.push(format!("--run-dir={}", directory.display()));
     }
+    words.extend(arguments.restart_words());
     words.extend(arguments.ignore.words());
     // Settings, limits and placement are part of the model text, so their options are not repeated.
     for (given, word) in [

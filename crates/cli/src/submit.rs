@@ -43,6 +43,14 @@ pub(crate) struct Submit {
     pub partition: Option<String>,
     #[command(flatten)]
     pub asks: crate::job_requests::JobRequests,
+    /// If an instance, a machine or a link dies, go on within the job from the last checkpoint, at most this
+    /// many times [default: `restarts` of the model, or 0].
+    #[arg(long, value_name = "N")]
+    pub restarts: Option<u32>,
+    /// Record all that passes between these instances (or all instances of a component) and the run, for
+    /// `ligament replay`.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub record: Vec<String>,
     /// The run directory [default: runs/<model>-<time>].
     #[arg(long, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,
@@ -104,6 +112,14 @@ impl Submit {
     }
 }
 
+impl Submit {
+    /// Returns the options about restarts and recordings, as `ligament run` has them, too.
+    pub fn restart_words(&self) -> Vec<String> {
+        let restarts = self.restarts.map(|restarts| format!("--restarts={restarts}"));
+        restarts.into_iter().chain(self.record.iter().map(|name| format!("--record={name}"))).collect()
+    }
+}
+
 fn walltime(text: &str) -> Result<Walltime, Fault> {
     Walltime::parse(text).ok_or_else(|| fault!(WORD_OF_THE_COMMAND_LINE, "write for example 1:30:00 or 90min"))
 }
@@ -120,6 +136,13 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
         return refuse(&fault!(
             WORD_OF_THE_COMMAND_LINE,
             "{option} is for a run at several sites; give \"--site\" for each of them, or leave it out"
+        ));
+    }
+    if let Some(option) = arguments.restart_words().first().filter(|_| several) {
+        return refuse(&fault!(
+            WORD_OF_THE_COMMAND_LINE,
+            "{option}: a run at several sites is neither restarted nor recorded; resume it by hand, or leave \
+             the option out"
         ));
     }
     if sites.is_empty() {
@@ -312,6 +335,7 @@ fn job(arguments: &Submit, site: &Site, prepared: &PreparedJob, run: &RunDirecto
         let file = run.path().join(format!("{}.yaml", site.name));
         command.extend(["--site".to_owned(), file.display().to_string()]);
     }
+    command.extend(arguments.restart_words());
     command.extend(arguments.sharing.words());
     command.extend(arguments.places.words());
     command.extend(arguments.limits.words());

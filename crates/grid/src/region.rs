@@ -54,16 +54,72 @@ impl Region {
 
     /// Copies rows into `out`, one after the other.
     pub fn pack(&self, data: &[u8], rows: Range<usize>, out: &mut [u8]) {
-        for (at, row) in self.row_places(rows).zip(out.chunks_exact_mut(self.row_bytes)) {
-            copy(row, &data[at..at + row.len()]);
+        // Rows of some elements, as at a face across the fastest axis, are copied without a call.
+        match self.row_bytes {
+            4 => self.pack_short::<4>(data, rows, out),
+            8 => self.pack_short::<8>(data, rows, out),
+            16 => self.pack_short::<16>(data, rows, out),
+            24 => self.pack_short::<24>(data, rows, out),
+            _ => {
+                for (at, row) in self.row_places(rows).zip(out.chunks_exact_mut(self.row_bytes)) {
+                    row.copy_from_slice(&data[at..at + row.len()]);
+                }
+            }
         }
     }
 
     /// Copies rows out of `packed`, where they lie one after the other.
     pub fn unpack(&self, packed: &[u8], rows: Range<usize>, data: &mut [u8]) {
-        for (at, row) in self.row_places(rows).zip(packed.chunks_exact(self.row_bytes)) {
-            copy(&mut data[at..at + row.len()], row);
+        match self.row_bytes {
+            4 => self.unpack_short::<4>(packed, rows, data),
+            8 => self.unpack_short::<8>(packed, rows, data),
+            16 => self.unpack_short::<16>(packed, rows, data),
+            24 => self.unpack_short::<24>(packed, rows, data),
+            _ => {
+                for (at, row) in self.row_places(rows).zip(packed.chunks_exact(self.row_bytes)) {
+                    data[at..at + row.len()].copy_from_slice(row);
+                }
+            }
         }
+    }
+
+    fn pack_short<const BYTES: usize>(&self, data: &[u8], rows: Range<usize>, mut out: &mut [u8]) {
+        for (place, count) in self.runs(rows) {
+            let (here, rest) = out.split_at_mut(count * BYTES);
+            let from = &data[place..];
+            for number in 0..count {
+                let at = number * self.strides[1];
+                here[number * BYTES..][..BYTES].copy_from_slice(&from[at..at + BYTES]);
+            }
+            out = rest;
+        }
+    }
+
+    fn unpack_short<const BYTES: usize>(&self, mut packed: &[u8], rows: Range<usize>, data: &mut [u8]) {
+        for (place, count) in self.runs(rows) {
+            let (here, rest) = packed.split_at(count * BYTES);
+            let to = &mut data[place..];
+            for number in 0..count {
+                let at = number * self.strides[1];
+                to[at..at + BYTES].copy_from_slice(&here[number * BYTES..][..BYTES]);
+            }
+            packed = rest;
+        }
+    }
+
+    /// Returns the runs of rows that lie in one plane each: the place of the first byte, and the number of
+    /// rows.
+    fn runs(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let mut next = rows.start;
+        std::iter::from_fn(move || {
+            if next >= rows.end {
+                return None;
+            }
+            let (plane, row) = (next / self.counts[1], next % self.counts[1]);
+            let count = (self.counts[1] - row).min(rows.end - next);
+            next += count;
+            Some((self.start + plane * self.strides[0] + row * self.strides[1], count))
+        })
     }
 
     /// Copies this region into another one of the same shape in the same array.
@@ -84,18 +140,6 @@ impl Region {
             }
             at
         })
-    }
-}
-
-/// Copies a row. Rows of one or two elements, as at a face across the fastest axis, are copied without a call.
-#[inline(always)]
-fn copy(to: &mut [u8], from: &[u8]) {
-    match to.len() {
-        8 => to[..8].copy_from_slice(&from[..8]),
-        4 => to[..4].copy_from_slice(&from[..4]),
-        16 => to[..16].copy_from_slice(&from[..16]),
-        24 => to[..24].copy_from_slice(&from[..24]),
-        _ => to.copy_from_slice(from),
     }
 }
 

@@ -133,18 +133,30 @@ impl CallGuard {
     /// `InUse` if another call is in progress.
     #[inline(always)]
     pub fn enter(&self, call: &'static Call) -> Result<InCall<'_>, Error> {
-        let this = sys::this_thread();
-        if self.owner.load(Ordering::Relaxed) == this && self.own.load(Ordering::Relaxed).is_null() {
-            self.own.store(place(call), Ordering::Relaxed);
-            // A thread that takes the privilege away reads `own` after a barrier on this processor. So at
-            // least one of the two threads sees the store of the other one.
-            compiler_fence(Ordering::SeqCst);
-            if self.owner.load(Ordering::Relaxed) == this {
-                return Ok(InCall { place: &self.own, thread: None });
-            }
-            self.own.store(null_mut(), Ordering::Release);
+        match self.enter_own(call) {
+            Some(entered) => Ok(entered),
+            None => self.enter_otherwise(call),
         }
-        self.enter_otherwise(call)
+    }
+
+    /// Begins a call of the thread that has the privilege of plain stores. Returns `None` if the caller must
+    /// use `enter`: for another thread, or while another call is in progress. This has no room for an error,
+    /// so it is faster than `enter` for a call that takes some nanoseconds.
+    #[inline(always)]
+    pub fn enter_own(&self, call: &'static Call) -> Option<InCall<'_>> {
+        let this = sys::this_thread();
+        if self.owner.load(Ordering::Relaxed) != this || !self.own.load(Ordering::Relaxed).is_null() {
+            return None;
+        }
+        self.own.store(place(call), Ordering::Relaxed);
+        // A thread that takes the privilege away reads `own` after a barrier on this processor. So at
+        // least one of the two threads sees the store of the other one.
+        compiler_fence(Ordering::SeqCst);
+        if self.owner.load(Ordering::Relaxed) == this {
+            return Some(InCall { place: &self.own, thread: None });
+        }
+        self.own.store(null_mut(), Ordering::Release);
+        None
     }
 
     #[inline(never)]

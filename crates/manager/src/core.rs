@@ -71,6 +71,8 @@ pub struct Manager<N> {
     watch: DeadlockDetector,
     /// True for each rank whose failure does not end the run. Indexed by rank.
     may_fail: Vec<bool>,
+    /// True for each rank that had ended before the checkpoint from which the run resumes. Indexed by rank.
+    had_ended: Vec<bool>,
     /// Sending and receiving rank of each channel.
     ends: Vec<(RankId, RankId)>,
     /// Time at which a check first found that only instances are left that may fail and whose results no
@@ -98,6 +100,7 @@ impl<N: Names> Manager<N> {
             names,
             exits: vec![None; endpoints.len()],
             may_fail: wiring.ranks().all().map(|rank| wiring.instance(plan, rank).may_fail).collect(),
+            had_ended: wiring.ranks().all().map(|rank| wiring.instance(plan, rank).had_ended).collect(),
             ends: plan.channels.iter().map(|one| (one.from.rank, one.to.rank)).collect(),
             optional_only_since: None,
             endpoints,
@@ -337,7 +340,9 @@ impl<N: Names> Manager<N> {
             return;
         }
         let used: Vec<&EndpointUsage> = self.used.values().collect();
-        record.unreceived = unreceived(&used, &self.names);
+        // A resumed sender sends once more what an ended receiver took in the run before.
+        let counts = |receiver: RankId| !self.had_ended.get(receiver.index()).is_some_and(|ended| *ended);
+        record.unreceived = unreceived(&used, &self.names, counts);
         let ranks = RankId::first(self.endpoints.len());
         let named: Vec<Option<Reference>> =
             ranks.map(|one| Reference::new(&self.names.instance(one)).ok()).collect();

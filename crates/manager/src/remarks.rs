@@ -5,6 +5,7 @@ use crate::conduits::without_indices;
 use crate::names::Names;
 use crate::record::{UnreceivedRecord, UnusedSettingRecord};
 use ligament_model::{nearest, DeclaredScales, Reference, Settings};
+use ligament_wire::RankId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Name that an endpoint reports if the endpoint has read all settings.
@@ -26,14 +27,18 @@ fn without(setting: &Reference, parts: usize) -> Option<String> {
 }
 
 /// Returns the conduits with messages that were sent and not received, as far as both ends have reported
-/// counts.
-pub(crate) fn unreceived(used: &[&EndpointUsage], names: &impl Names) -> Vec<UnreceivedRecord> {
+/// counts. Only channels to receivers for which `counts` returns true are looked at.
+pub(crate) fn unreceived(
+    used: &[&EndpointUsage],
+    names: &impl Names,
+    counts: impl Fn(RankId) -> bool,
+) -> Vec<UnreceivedRecord> {
     let received: BTreeMap<u32, u64> = used.iter().flat_map(|one| one.received.iter().copied()).collect();
     let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
     for &(channel, sent) in used.iter().flat_map(|one| &one.sent) {
         let left = received.get(&channel).map_or(0, |received| sent.saturating_sub(*received));
         if left > 0 {
-            if let Some(((_, from), (_, to))) = names.ends(channel) {
+            if let Some(((_, from), (_, to))) = names.ends(channel).filter(|(_, (to, _))| counts(*to)) {
                 *found.entry((without_indices(&from), without_indices(&to))).or_default() += left;
             }
         }

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Conduit, Domain, Line};
-use ligament_shm::endpoint::{ChannelRemainder, Contiguous, CutContents, EndedCut};
+use ligament_shm::endpoint::{ChannelRemainder, Contiguous, CutContents, EndedCut, MessageUnderWay};
 use ligament_shm::Endpoint;
 use ligament_wire::{array_head, ArrayOrder, Bytes, ConduitEnd, DType, HeaderWords, Value};
 use proptest::prelude::*;
@@ -37,6 +37,8 @@ struct TwoEndpoints {
     /// For each endpoint at its save: the numbers of sent and received messages.
     saved: [Option<(Counts, Counts, [bool; 3])>; 2],
     cuts: [Vec<EndedCut>; 2],
+    /// The messages under way that `take_under_way` has returned.
+    under_way: [Vec<MessageUnderWay>; 2],
 }
 
 /// Returns the sender and the receiver of a channel, each with its index there.
@@ -71,6 +73,7 @@ impl TwoEndpoints {
             ended: [false; 3],
             saved: [None, None],
             cuts: [Vec::new(), Vec::new()],
+            under_way: [Vec::new(), Vec::new()],
         }
     }
 
@@ -126,6 +129,10 @@ impl TwoEndpoints {
         }
         for endpoint in 0..2 {
             self.cuts[endpoint].extend(self.endpoints[endpoint].ended_cuts().expect("alive"));
+            for (moment, messages) in self.endpoints[endpoint].take_under_way() {
+                assert!(moment == MOMENT && self.cuts[endpoint].is_empty());
+                self.under_way[endpoint].extend(messages);
+            }
         }
     }
 }
@@ -151,6 +158,7 @@ fn play(steps: &[Step]) {
         assert_eq!(pair.cuts[receiver].len(), 1, "the marks have come");
         let contents = pair.cuts[receiver][0].contents.take().expect("both save at one moment");
         let CutContents { under_way, dropped } = contents;
+        let under_way = [std::mem::take(&mut pair.under_way[receiver]), under_way].concat();
         for index in 0..(2 - receiver.abs_diff(1)) {
             let channel = channel_of(receiver, index);
             let ((sent, ..), (_, received, _)) = (saved[ends_of(channel).0 .0], saved[receiver]);

@@ -10,7 +10,7 @@ use crate::schedule::{play, Account, Played};
 use crate::script::Script;
 use ligament_agent::AgentReport;
 use ligament_checkpoint::Moments;
-use ligament_shm::endpoint::{ChannelRemainder, EndedCut};
+use ligament_shm::endpoint::{ChannelRemainder, EndedCut, MessageUnderWay};
 use ligament_wire::control::{CheckpointOutcome, MomentRule};
 use ligament_wire::steering::ModelTime;
 use ligament_wire::Bytes;
@@ -66,13 +66,18 @@ impl CutPlan {
 }
 
 impl SavedState {
-    /// Adds the contents of a cut. The copy lets go of the sender's memory, as a file does.
-    pub fn add(&mut self, cut: EndedCut) -> bool {
-        let Some(contents) = cut.contents else { return false };
-        for one in contents.under_way {
+    /// Adds messages that were under way. The copy lets go of the sender's memory, as a file does.
+    pub fn add_under_way(&mut self, messages: Vec<MessageUnderWay>) {
+        for one in messages {
             let body = [&one.head[..], &vec![0; one.zeros], &one.parts].concat();
             self.channels[one.channel].under_way.push((one.header, Bytes::from(body), one.overlay));
         }
+    }
+
+    /// Adds the contents of a cut.
+    pub fn add(&mut self, cut: EndedCut) -> bool {
+        let Some(contents) = cut.contents else { return false };
+        self.add_under_way(contents.under_way);
         for (channel, count) in contents.dropped {
             self.channels[channel].dropped += count;
         }

@@ -1,5 +1,5 @@
 //! Writing the file of an instance at a checkpoint. The code's state and the library's are written at the save;
-//! the messages that were under way follow when the marks of all senders have come.
+//! the messages that were under way follow as they come, until the marks of all senders are there.
 
 use super::values::{message_state, settings_state};
 use super::CheckpointState;
@@ -100,6 +100,14 @@ impl Instance {
             endpoint.ended_cuts().map_err(|error| Error::during(error, || "saving a checkpoint".into()))?
         };
         let mut outcomes = Vec::new();
+        for (moment, messages) in endpoint.take_under_way() {
+            let Some((_, open)) = state.open.iter_mut().find(|(at, _)| *at == moment) else { continue };
+            let Some(writer) = open else { continue };
+            if let Err(fault) = messages.iter().try_for_each(|message| write_message(writer, message)) {
+                *open = None;
+                outcomes.push((moment, Err(fault)));
+            }
+        }
         for cut in ended {
             let Some(at) = state.open.iter().position(|(moment, _)| *moment == cut.moment) else { continue };
             let (moment, writer) = state.open.remove(at);
@@ -187,8 +195,8 @@ impl CheckpointState {
         Path::new(&self.plan.directory).join(directory).join(file_name(&self.name))
     }
 
-    /// Writes what was under way, and finishes the file. Returns false if a sender saves nothing at this
-    /// moment; the file is then removed.
+    /// Writes the last messages that were under way, and finishes the file. Returns false if a sender saves
+    /// nothing at this moment; the file is then removed.
     fn finish_file(&self, mut writer: CheckpointWriter, cut: EndedCut) -> Result<bool, Fault> {
         let Some(CutContents { under_way, dropped }) = cut.contents else { return Ok(false) };
         for message in &under_way {

@@ -67,7 +67,8 @@ pub struct EndedCut {
 /// The contents of a cut.
 #[derive(Debug)]
 pub struct CutContents {
-    /// The messages under way, in the order of each channel.
+    /// The messages under way, in the order of each channel. Those that `take_under_way` has returned are not
+    /// among them.
     pub under_way: Vec<MessageUnderWay>,
     /// For some channels the number of messages that a resumed endpoint drops.
     pub dropped: Vec<(usize, u64)>,
@@ -260,6 +261,14 @@ impl<C: Custodian> Endpoint<C> {
         self.hear_agent()?;
         self.take_in()?;
         Ok(self.end_cuts(false))
+    }
+
+    /// Takes the messages that were under way at cuts that are still open, with the moments of the cuts. They
+    /// hold blocks of their senders' memory. A sender that waits for memory does not come to its mark, so the
+    /// caller must write and drop the messages as they come.
+    pub fn take_under_way(&mut self) -> Vec<(f64, Vec<MessageUnderWay>)> {
+        let open = self.cuts.iter_mut().filter(|cut| !cut.under_way.is_empty());
+        open.map(|cut| (cut.moment, std::mem::take(&mut cut.under_way))).collect()
     }
 
     /// Returns all cuts, also those whose marks have not all come: the endpoint receives nothing more.

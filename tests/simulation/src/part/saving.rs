@@ -55,6 +55,12 @@ impl PlayedInstance<'_> {
         }
         let too_many = self.open.len() > MAX_OPEN_CHECKPOINTS;
         let ended = if all { self.endpoint().end_all_cuts() } else { self.endpoint().ended_cuts()? };
+        for (moment, messages) in self.endpoint().take_under_way() {
+            match self.open.iter_mut().find(|state| state.moment == moment) {
+                Some(state) => state.add_under_way(messages),
+                None => self.accuse(format!("has messages of a cut at {moment} that it has not begun")),
+            }
+        }
         for cut in ended {
             let at = self.open.iter().position(|state| state.moment == cut.moment);
             let Some(at) = at else {
