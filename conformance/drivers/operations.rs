@@ -22,8 +22,8 @@ fn about(instance: &mut Instance) -> Result<(), Error> {
     println!("length {}", instance.get_port_length("deal")?);
     let SettingValue::Float(ratio) = instance.get_setting("ratio", Some(SettingType::Float))? else { panic!() };
     println!("setting {}\nsettings {}", (4.0 * ratio) as i32, instance.list_settings().len());
-    let (min, max) = (Some(0.0), Some(1.0));
-    instance.declare_steerable(SettingDeclaration { name: "ratio", min, max, unit: "m", restart: false })?;
+    let range = SettingDeclaration { min: Some(0.0), max: Some(1.0), ..Default::default() };
+    instance.declare_steerable(SettingDeclaration { name: "ratio", unit: "m", ..range })?;
     let steered = both(instance.steer(0.0)?, instance.steer(1.0)?);
     let SettingValue::Float(ratio) = instance.get_setting("ratio", Some(SettingType::Float))? else { panic!() };
     println!("steered {steered} {}", (4.0 * ratio) as i32);

@@ -156,7 +156,7 @@ export function Surfaces({ state, grids }: PanelProps & { grids: GridRecord[] })
   /** True if the user has chosen the level. Then no picture changes it. */
   const isChosen = useRef(false);
   const grid = grids.find(({ component }) => component === chosenGrid) ?? grids[0]!;
-  const fields = fieldsOf(grid, state.instances, state.conduits);
+  const fields = fieldsOf(grid, state.instances);
   const field = fields.includes(chosenField) ? chosenField : (fields[0] ?? "");
   const of = `${grid.component}.${field}`;
   const { picture, why } = usePictures(isPaused || !state.isLive ? null : query);

@@ -5,7 +5,7 @@
 import type { Mesh } from "./Scene";
 import { fetched, type Instance } from "./state";
 import { headerOf, surfaceOf } from "./surface";
-import type { ConduitRecord, GridRecord, SurfaceAnswer, SurfacePicture } from "./wire";
+import type { GridRecord, SurfaceAnswer, SurfacePicture } from "./wire";
 
 /** A request for a surface. */
 export interface SurfaceQuery {
@@ -71,13 +71,9 @@ export async function nextPicture(query: SurfaceQuery, has: number, stop: AbortS
   return picture ? { ...head, picture: pictureOf(picture, all.subarray(line + 1), query.shape) } : head;
 }
 
-/** The fields that a grid publishes: all that its first block sends on ports at which no conduit begins. */
-export function fieldsOf(grid: GridRecord, instances: Instance[], conduits: ConduitRecord[]): string[] {
+/** The fields that a grid publishes: those of its first block. */
+export function fieldsOf(grid: GridRecord, instances: Instance[]): string[] {
   // A block is an instance or one of its ranks, such as `wave[0][1]` or `wave:1`.
   const [name] = (grid.names[0] ?? grid.component).split(":");
-  const first = instances.find((one) => one.name === name);
-  const joined = new Set(conduits.map(({ from }) => from));
-  return (first?.sends ?? []).filter(
-    (port) => port !== "ghosts_out" && !joined.has(`${grid.component}.${port}`),
-  );
+  return instances.find((one) => one.name === name)?.publishes ?? [];
 }

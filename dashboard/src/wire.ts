@@ -349,6 +349,8 @@ export interface OpenChange {
 export interface InstanceMoments {
   /** Ports on which the instance sends. Present from the time at which the instance has registered. */
   sends?: string[];
+  /** Fields of a grid that the instance publishes; they are among the ports of `sends`. */
+  publishes?: string[];
   /** Time at which the present wait of the instance began. */
   waits_from?: number;
   ranks_from?: number;

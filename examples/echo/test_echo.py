@@ -71,7 +71,7 @@ def test_the_readme_has_the_plan(modules):
     expected = re.search(r"```console\n\$ .*?\n(.*?)```", (HERE / "README.md").read_text(), re.S).group(1)
     done = subprocess.run(["python3", "echo.py", "--plan"], cwd=HERE, capture_output=True, text=True,
                           timeout=60, env={**os.environ, "PATH": PATH})
-    assert done.stdout.startswith(expected), done.stdout + done.stderr
+    assert done.stdout.startswith(expected.partition("…")[0]), done.stdout + done.stderr
 
 
 def test_no_module_reads_or_writes_what_it_does_not_declare(modules, tmp_path):

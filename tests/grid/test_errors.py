@@ -59,6 +59,7 @@ def test_a_grid_that_cannot_be_is_refused(ligament, tmp_path, change, why):
     ('domain.field("u"); domain.field("u")', '"u" is taken or empty'),
     ('domain.field("u", numpy.zeros((5, 10)))', 'the field "u" has the shape (5, 10)'),
     ('domain.field("u", numpy.zeros((6, 20))[:, ::2])', "contiguous in C or Fortran order"),
+    ('domain.field("u", numpy.ma.zeros((6, 10)))', 'the array of the field "u" has a mask'),
     ('domain.exchange(0.0, numpy.zeros((6, 10)))', "this array is no field's of the domain"),
     ('u = domain.field("u"); domain.exchange(0.0, u, u)', 'the field "u" stands twice'),
     ('u = domain.field("u"); domain.begin(0.0, u); domain.begin(0.0, u)', "has begun and not ended"),

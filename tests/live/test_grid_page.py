@@ -11,7 +11,7 @@ LIMIT = 60
 # A ball in a grid of two blocks, which does not change; but for a point of NaN, as long as the test wants it.
 BALL = """
 import os, time
-instance = Instance()
+instance = Instance({Operator.O_I: ["log"]})
 told = lambda word: os.path.exists(os.path.join(HERE, word))
 while instance.reuse_instance():
     domain = Domain(instance)
@@ -34,7 +34,7 @@ MODEL = """ymmsl_version: v0.2
 models:
   m:
     components:
-      ball: {{implementation: ball}}
+      ball: {{implementation: ball{ports}}}
 programs:
   ball: {program}
 ligament:
@@ -44,10 +44,10 @@ ligament:
 
 
 @pytest.fixture
-def ball(place, python_program, tmp_path):
+def ball(request, place, python_program, tmp_path):
     """A run of it, which goes on until the test is over."""
     program = python_program("ball", "import numpy as np\n" + BALL.replace("HERE", repr(str(tmp_path))))
-    (tmp_path / "ball.ymmsl").write_text(MODEL.format(program=program))
+    (tmp_path / "ball.ymmsl").write_text(MODEL.format(program=program, ports=getattr(request, "param", "")))
     place.call("run", "ball.ymmsl", "--run-dir=run", "--detach", "--overcommit")
     return place
 
@@ -76,11 +76,15 @@ def asks(asker, session, **words):
     return answer.status, head.decode(errors="replace"), body
 
 
+# The port without a conduit is no field, whether the model declares it or the code alone.
+@pytest.mark.parametrize("ball", ["", ", ports: {o_i: log}"], indirect=True)
 def test_the_surface_of_a_run_is_shown_again_and_again_and_equals_that_of_the_command(ball, browser):
     view = ball.view()
     browser.does("open", link=view["link"])
     browser.until("document.querySelector('.surface canvas')?.mesh?.triangles.length > 0")
     browser.says("ball.u = ", "#surfaces [data-words]")
+    fields = "document.querySelectorAll('#surfaces select')[1].options"
+    assert browser.does("tell", what=f"[...{fields}].map((one) => one.text)") == ["u"]
     browser.does("fill", place="#surfaces input[inputmode]", text="2.5")
     browser.says("ball.u = 2.5 K", "#surfaces [data-words]")
     first = browser.does("tell", what="Number(document.querySelector('#surfaces').dataset.frame)")

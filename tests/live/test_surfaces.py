@@ -61,7 +61,7 @@ def answer(number, blocks, level=None, **more):
 
 def opens(browser, shape=(40, 41, 42), periodic=(), **words):
     """The page of a run with one grid, which publishes the field `u`."""
-    told = picture(1, 1.0, 1.0, sends=["ghosts_out", "u"])
+    told = picture(1, 1.0, 1.0, sends=["ghosts_out", "log", "u"], publishes=["u"])
     told["run"]["grids"] = [{"component": "front", "shape": shape, "periodic": periodic, "blocks": [1, 1, 1],
                              "names": ["front"]}]
     browser.does("script", **words)

@@ -19,6 +19,7 @@ from ligament import grid
 
 class Counter:
     parameters = {"gain": {"default": 0.5, "min": 0, "max": 2, "unit": "m", "steerable": True},
+                  "rounds": {"type": "int", "default": 2, "steerable": True},
                   "count": {"type": "int", "min": 1}}
     fields = {"u": {"unit": "m"}}
     functions = {"begin": {"bin": "initial", "writes": {"u": "interior"}},
@@ -94,7 +95,7 @@ def test_a_parameter_that_does_not_fit_is_named(run, model, tmp_path, settings, 
 def test_a_parameter_is_steered_in_all_blocks_in_the_same_step(ligament, model, tmp_path):
     (tmp_path / "counter.py").write_text(COUNTER)
     command = [sys.executable, tmp_path / "counter.py"]
-    (tmp_path / "m.ymmsl").write_text(model(command, blocks=(2, 2), settings="steps: 1500, count: 1"))
+    (tmp_path / "m.ymmsl").write_text(model(command, blocks=(2, 2), settings="steps: 1500, count: 1, gain: 1"))
 
     def call(*words, status=0):
         done = subprocess.run([ligament, *words], cwd=tmp_path, stdin=subprocess.DEVNULL, text=True,
@@ -110,6 +111,9 @@ def test_a_parameter_is_steered_in_all_blocks_in_the_same_step(ligament, model, 
             assert time.monotonic() < until
             time.sleep(0.02)
         assert "gain" in call("steer", "run", "wave.gain=2.5", status=1)
+        # The types are those of the parameters, also where the model has a value of another type, or none.
+        assert "of type float" in call("steer", "run", "wave.gain=high", status=1)
+        assert "of type int" in call("steer", "run", "wave.rounds=2.5", status=1)
         at = json.loads(call("steer", "run", "wave.gain=1.5", "--json"))["at"]
         (tmp_path / "go").touch()
         call("attach", "run")
@@ -119,7 +123,7 @@ def test_a_parameter_is_steered_in_all_blocks_in_the_same_step(ligament, model, 
     assert len(tables) == 4 and len(set(tables)) == 1
     steps = [line.split() for line in tables[0].splitlines()]
     # Step n begins at the time n - 1.
-    assert {value for step, value in steps if int(step) - 1 < at} == {"0.5"}
+    assert {value for step, value in steps if int(step) - 1 < at} == {"1.0"}
     assert {value for step, value in steps if int(step) - 1 >= at} == {"1.5"}
 
 

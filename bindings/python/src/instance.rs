@@ -401,8 +401,8 @@ impl Instance {
         unit: &str,
         restart: bool,
     ) -> PyResult<()> {
-        let setting =
-            ligament_instance::SettingDeclaration { name: setting, min: minimum, max: maximum, unit, restart };
+        let (name, min, max) = (setting, minimum, maximum);
+        let setting = ligament_instance::SettingDeclaration { name, min, max, unit, restart, kind: None };
         self.detached(py, &Call("declare_steerable"), |core| core.declare_steerable(setting))
     }
 

@@ -9,7 +9,7 @@ use crate::settings::setting_to_python;
 use ligament_catalogue::fault;
 use ligament_instance::{ArrayOrder, Call, Error};
 use ligament_modules::{
-    load, plan_json, plan_text, read_declaration, Block as CoreBlock, BlockReduction, DriverArguments,
+    load, plan_json, plan_text, read_class_declaration, Block as CoreBlock, BlockReduction, DriverArguments,
     FieldMemory, FunctionCode, ModuleField, ModuleHost, ModuleRun, Simulation,
 };
 use pyo3::prelude::*;
@@ -48,7 +48,7 @@ impl Modules {
                 declarations.push(loaded.declaration);
             }
             let Some((text, origin, object)) = given else { continue };
-            let declaration = read_declaration(&text, &origin).map_err(|error| refused(py, error))?;
+            let declaration = read_class_declaration(&text, &origin).map_err(|error| refused(py, error))?;
             for function in &declaration.functions {
                 let name = &function.name;
                 let found = object.bind(py).getattr(name.as_str()).ok().filter(Bound::is_callable);

@@ -102,6 +102,7 @@ pub unsafe extern "C" fn lig_declare_steerable(
             max: bound(maximum),
             unit,
             restart,
+            kind: None,
         })
     })
 }

@@ -181,7 +181,8 @@ fn in_words(arguments: &Steer, answer: &Value, time_unit: Option<&str>) -> Strin
         ChangeRequest::Resume => "the run goes on\n".to_owned(),
         ChangeRequest::Step if at.is_none() => "whoever is furthest behind makes one step\n".to_owned(),
         _ => match at.or(answer["until"].as_f64()) {
-            Some(at) => format!("all stand still at {} or later\n", shown(at)),
+            Some(at) if more.is_empty() => format!("all stand still at {} or later\n", shown(at)),
+            Some(at) => format!("whoever calls steer(t) stands still at {} or later\n", shown(at)),
             None => "the run goes on\n".to_owned(),
         },
     };

@@ -78,8 +78,12 @@ impl ExactSum {
         self.additions = 0;
     }
 
-    /// Returns the double that is nearest to the sum; of two that are equally near, the even one.
+    /// Returns the double that is nearest to the sum; of two that are equally near, the even one. A sum that is
+    /// no number is always the same NaN: the bits of a NaN depend on the order of additions.
     pub fn round(&self) -> f64 {
+        if self.special.is_nan() {
+            return f64::NAN;
+        }
         if self.special != 0.0 {
             return self.special;
         }
@@ -169,6 +173,15 @@ mod tests {
         assert!(sum(&[f64::NAN, 1.0]).is_nan());
         assert_eq!(sum(&[f64::INFINITY, -1.0]), f64::INFINITY);
         assert_eq!(sum(&[0.1; 10]), 1.0);
+    }
+
+    #[test]
+    fn a_sum_that_is_no_number_has_the_same_bits_in_any_order() {
+        let negative = f64::from_bits(f64::NAN.to_bits() | 1 << 63 | 1);
+        let (up, down) = (f64::INFINITY, f64::NEG_INFINITY);
+        for numbers in [[up, down, f64::NAN], [f64::NAN, up, down], [negative, 1.0, up], [down, up, negative]] {
+            assert_eq!(sum(&numbers).to_bits(), f64::NAN.to_bits(), "{numbers:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::error::{AgentError, Error, ErrorKind};
 use crate::instance::Instance;
 use crate::overlay::from_value;
 use ligament_catalogue::fault;
-use ligament_model::{Reference, Settings};
+use ligament_model::{Reference, SettingType, Settings};
 use ligament_shm::steering::Gate;
 use ligament_wire::control;
 use ligament_wire::steering::ModelTime;
@@ -24,6 +24,8 @@ pub struct SettingDeclaration<'a> {
     pub unit: &'a str,
     /// True if the code reads the setting once in each pass of the reuse loop, and not in each step.
     pub restart: bool,
+    /// The type that the code reads. `None` if it is the type of the model's value.
+    pub kind: Option<SettingType>,
 }
 
 impl Instance {
@@ -62,7 +64,7 @@ impl Instance {
     /// `Usage` if the name or the range is invalid. `System` if the declaration cannot be sent.
     pub fn declare_steerable(&mut self, setting: SettingDeclaration<'_>) -> Result<(), Error> {
         self.alive()?;
-        let SettingDeclaration { name, min, max, unit, restart } = setting;
+        let SettingDeclaration { name, min, max, unit, restart, kind } = setting;
         let bad =
             |why: &str| Error::other(ErrorKind::Usage, fault!(BAD_STEERING, "the setting \"{name}\": {why}"));
         if Reference::new(name).is_err() {
@@ -78,6 +80,7 @@ impl Instance {
             max: max.map(ModelTime),
             unit: unit.to_owned(),
             restart,
+            kind: kind.map(|kind| kind.name().to_owned()),
         };
         let told = self.endpoint.declares(setting);
         told.map_err(|error| Error::during(error, || "declaring a setting".into()))

@@ -3,6 +3,7 @@
 use crate::names::Names;
 use crate::observation::Observation;
 use crate::steering::{SettingAssignment, SteerableRecord};
+use crate::summary::component_of;
 use ligament_agent::{AwaitedEvent, RunOutcome};
 use ligament_catalogue::{hinted, Code, Fault};
 use ligament_wire::control::ChangeRequest;
@@ -377,9 +378,21 @@ pub struct HaltRecord {
 }
 
 impl HaltRecord {
-    /// Returns the remark about instances that do not halt, or `None` if all instances halt.
+    /// Returns the remark about instances that do not halt, or `None` if all instances halt. Several instances
+    /// of a component, such as the blocks of a grid, are counted.
     pub fn not_held(unsteered: &[String]) -> Option<String> {
-        let names = list_some(unsteered, 8);
+        let mut counts: Vec<(&str, usize, &str)> = Vec::new();
+        for name in unsteered {
+            match counts.iter_mut().find(|(component, ..)| *component == component_of(name)) {
+                Some((_, count, _)) => *count += 1,
+                None => counts.push((component_of(name), 1, name)),
+            }
+        }
+        let words = counts.into_iter().map(|(component, count, first)| match count {
+            1 => first.to_owned(),
+            _ => format!("{count} of {component}"),
+        });
+        let names = list_some(&words.collect::<Vec<String>>(), 8);
         match unsteered.len() {
             0 => None,
             1 => Some(format!(
@@ -638,7 +651,19 @@ impl InstanceRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::{InstanceRecord, RunRecord, SteeringVerb, MAX_INDENTED_ENTRIES};
+    use super::{HaltRecord, InstanceRecord, RunRecord, SteeringVerb, MAX_INDENTED_ENTRIES};
+
+    #[test]
+    fn blocks_that_do_not_halt_are_counted() {
+        let not_held = |names: &[&str]| {
+            HaltRecord::not_held(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        };
+        let told = not_held(&["wave[0][0]", "wave[0][1]", "sink", "ice:0", "ice:1"]).unwrap();
+        assert!(told.starts_with("2 of wave, sink, 2 of ice have never called steer(t): they go on"), "{told}");
+        let told = not_held(&["wave[1]"]).unwrap();
+        assert!(told.starts_with("wave[1] has never called steer(t): it goes on"), "{told}");
+        assert_eq!(not_held(&[]), None);
+    }
 
     #[test]
     fn a_verb_has_one_text_form() {

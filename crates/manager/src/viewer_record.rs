@@ -35,6 +35,9 @@ pub struct InstanceMoments {
     /// Ports on which the instance sends. Present from the time at which the instance has registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sends: Option<Vec<String>>,
+    /// Fields of a grid that the instance publishes; they are among the ports of `sends`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub publishes: Vec<String>,
     /// Time at which the present wait of the instance began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_from: Option<i64>,

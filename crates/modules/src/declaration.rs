@@ -138,12 +138,24 @@ pub struct ModuleDeclaration {
     pub functions: Vec<ModuleFunction>,
 }
 
-/// Reads the declaration of a module. `origin` is the file or class that it is from, for errors.
+/// Reads the declaration of a module. `origin` is the file that it is from, for errors.
 ///
 /// # Errors
 /// The place and the remedy, if the text is no declaration.
 pub fn read_declaration(text: &str, origin: &str) -> Result<ModuleDeclaration, ModuleError> {
-    let reader = Reader { origin };
+    read(text, Reader { origin, json: None })
+}
+
+/// Reads the declaration of a class, which the host has made into JSON, each key on a line of its own that is
+/// indented by one more space. Errors have the keys that lead to a mistake, since nobody sees the lines.
+///
+/// # Errors
+/// As `read_declaration`.
+pub fn read_class_declaration(json: &str, origin: &str) -> Result<ModuleDeclaration, ModuleError> {
+    read(json, Reader { origin, json: Some(json) })
+}
+
+fn read(text: &str, reader: Reader<'_>) -> Result<ModuleDeclaration, ModuleError> {
     let mut problems = Vec::new();
     let root = yaml::parse(text, None, &mut problems);
     if let Some(problem) = problems.first() {
@@ -182,6 +194,21 @@ type Entries<'a> = Vec<(&'a str, &'a YamlNode)>;
 /// Reads nodes of a declaration.
 struct Reader<'a> {
     origin: &'a str,
+    /// The text, if it is JSON that was made of a class.
+    json: Option<&'a str>,
+}
+
+/// Returns the keys that lead to a line of JSON, such as `fields.u.ghosts`.
+fn keys_to(json: &str, line: u32) -> String {
+    let mut keys: Vec<&str> = Vec::new();
+    for text in json.lines().take(line as usize) {
+        let entry = text.trim_start();
+        if let Some((key, _)) = entry.strip_prefix('"').and_then(|entry| entry.split_once("\": ")) {
+            keys.truncate((text.len() - entry.len()).saturating_sub(1));
+            keys.push(key);
+        }
+    }
+    keys.join(".")
 }
 
 impl Reader<'_> {
@@ -190,7 +217,8 @@ impl Reader<'_> {
     }
 
     fn at_line(&self, line: u32, why: String) -> ModuleError {
-        let place = format!("the declaration of the module {}, line {line}", self.origin);
+        let at = self.json.map_or_else(|| format!("line {line}"), |json| keys_to(json, line));
+        let place = format!("the declaration of the module {}, {at}", self.origin);
         ModuleError::Declaration { place, why }
     }
 
@@ -319,7 +347,7 @@ impl Reader<'_> {
         };
         let value = value.and_then(|value| value.as_type(parameter.kind)).ok_or_else(|| {
             let (name, kind) = (&parameter.name, parameter.kind.name());
-            self.at(node, format!("the default of the parameter \"{name}\" is to be a {kind}"))
+            self.at(node, format!("the parameter \"{name}\" has the type {kind}, and its default another one"))
         })?;
         if parameter.admits(&value) {
             Ok(value)
@@ -438,6 +466,14 @@ functions:
         assert_eq!(wave.fields[1].to_string(), "type float64, 1 ghosts, row-major, unit \"\"");
         assert_eq!(wave.functions[0].after, ["source", "echo.mirror"]);
         assert_eq!(wave.functions[0].reads, [FieldUse { field: "u".into(), extent: FieldPoints::Everywhere }]);
+    }
+
+    #[test]
+    fn a_mistake_of_a_class_is_named_with_its_keys() {
+        let json = "{\n \"name\": \"wave\",\n \"fields\": {\n  \"u\": {\n   \"unit\": \"m\"\n  },\n  \
+                    \"v\": {\n   \"ghosts\": -1\n  }\n }\n}";
+        let error = read_class_declaration(json, "__main__.Wave").unwrap_err().to_string();
+        assert!(error.contains("the module __main__.Wave, fields.v.ghosts: \"ghosts\" is a number"), "{error}");
     }
 
     #[test]

@@ -75,7 +75,8 @@ errors! {
         /// A parameter has a value of another type.
         ParameterType { owner: String, parameter: String, kind: &'static str, instance: String, value: String }
             => BAD_PARAMETER,
-            "the parameter \"{parameter}\" of {owner} is {value} for {instance}, and is to be a {kind}";
+            "the parameter \"{parameter}\" of {owner} is {value} for {instance}, and its type is {kind}; \
+             change the setting in the model";
         /// A parameter is out of its range.
         ParameterRange { owner: String, parameter: String, value: String, range: String, instance: String }
             => BAD_PARAMETER,

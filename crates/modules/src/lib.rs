@@ -20,8 +20,8 @@ mod sys;
 pub use arguments::DriverArguments;
 pub use block::{Block, BlockReduction, FieldArray, FieldMemory, StepTime};
 pub use declaration::{
-    read_declaration, Bin, FieldPoints, FieldUse, ModuleDeclaration, ModuleField, ModuleFunction,
-    ModuleParameter,
+    read_class_declaration, read_declaration, Bin, FieldPoints, FieldUse, ModuleDeclaration, ModuleField,
+    ModuleFunction, ModuleParameter,
 };
 pub use driver::{FunctionCode, ModuleHost, ModuleRun};
 pub use error::ModuleError;

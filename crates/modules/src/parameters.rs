@@ -21,8 +21,8 @@ pub(crate) fn declare_steerable(instance: &mut Instance, simulation: &Simulation
     let steerable = simulation.parameters.iter().filter(|shared| shared.parameter.steerable);
     for parameter in steerable.map(|shared| &shared.parameter) {
         let (name, unit) = (&*parameter.name, &*parameter.unit);
-        let (min, max) = (parameter.min, parameter.max);
-        instance.declare_steerable(SettingDeclaration { name, min, max, unit, restart: false })?;
+        let (min, max, kind) = (parameter.min, parameter.max, Some(parameter.kind));
+        instance.declare_steerable(SettingDeclaration { name, min, max, unit, restart: false, kind })?;
     }
     Ok(())
 }

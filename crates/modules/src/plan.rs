@@ -219,7 +219,7 @@ pub fn plan_text(simulation: &Simulation) -> Result<String, ModuleError> {
         }
     }
     if let Err(error) = plan(simulation, true) {
-        let _ = writeln!(text, "on a grid with open edges: error: {error}");
+        let _ = writeln!(text, "a grid with open edges is refused: {error}");
     }
     Ok(text)
 }

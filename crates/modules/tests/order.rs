@@ -122,7 +122,7 @@ each step:
   evol      wave.move
   exchange  u: u is published, and wave.move wrote it
   publish   u
-on a grid with open edges: error: the function \"accelerate\" of the module \"wave\" (evol) reads the field \
+a grid with open edges is refused: the function \"accelerate\" of the module \"wave\" (evol) reads the field \
 \"u\" everywhere, and the ghosts beyond the grid's open edges are not written before; let a function write its \
 \"edges\", or make the edges periodic or mirrored in the model
 ";

@@ -228,6 +228,9 @@ pub struct SteerableSetting {
     /// True if the code reads the setting once in each pass of its reuse loop, and not in each step.
     #[n(4)]
     pub restart: bool,
+    /// The name of the type that the code reads, as in yMMSL. `None` if it is the type of the model's value.
+    #[n(5)]
+    pub kind: Option<String>,
 }
 
 /// A change that a client asks for at a model time.

@@ -208,6 +208,7 @@ fn what_an_agent_says_of_itself_and_its_ranks_has_the_bytes_of_its_version() {
                 max: None,
                 unit: "m".into(),
                 restart: true,
+                kind: Some("float".into()),
             },
         },
         AgentReport::Sends { rank, ports: ["out".into()].into() },

@@ -73,6 +73,9 @@ class Domain(_Domain):
             raise UsageError(_fault("bad-argument", f"an order is \"C\" or \"F\", and not {order!r}"))
         if ghosts < 0:
             raise UsageError(_fault("bad-field", f"the field \"{name}\" cannot have {ghosts} ghosts"))
+        if isinstance(array, numpy.ma.MaskedArray):
+            text = f"the array of the field \"{name}\" has a mask, which no neighbour gets; give its data"
+            raise UsageError(_fault("bad-field", text))
         if array is not None:
             self._check_field(array)
             if any(numpy.may_share_memory(array, known) for _, _, known in self._fields):

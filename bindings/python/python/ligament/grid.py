@@ -137,11 +137,19 @@ def _given(module: Any) -> tuple[str | None, tuple[str, str, Any] | None]:
     declaration = {"name": getattr(made, "name", kind.__name__)}
     declaration |= {part: getattr(made, part) for part in _PARTS if hasattr(made, part)}
     try:
-        text = json.dumps(declaration, indent=1, ensure_ascii=False)
+        # A key on each line, indented by one space for each level: errors tell the keys that lead to a line.
+        text = json.dumps(declaration, indent=1, ensure_ascii=False, default=_number)
     except (TypeError, ValueError) as error:
         text = f"the declaration of the module {origin} is not made of texts, numbers and dictionaries: {error}"
         raise UsageError(_fault("bad-module", text)) from error
     return None, (text, origin, made)
+
+
+def _number(value: Any) -> Any:
+    """A number of NumPy as one of Python."""
+    if isinstance(value, numpy.generic):
+        return value.item()
+    raise TypeError(f"{value!r} is of the type {type(value).__name__}")
 
 
 def _memory(shape: list[int], dtype: str, order: str) -> tuple[numpy.ndarray, numpy.ndarray]:

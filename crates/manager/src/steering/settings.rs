@@ -63,8 +63,8 @@ pub struct SettingAssignment {
 #[derive(Debug, Clone)]
 struct DeclaredSetting {
     name: Reference,
-    /// Type of the values. `None` if the model has no value for the setting; then only the code knows the
-    /// type.
+    /// Type of the values. `None` if the model has no value for the setting, and the code has not declared
+    /// the type.
     kind: Option<SettingType>,
     min: Option<f64>,
     max: Option<f64>,
@@ -196,7 +196,8 @@ impl SteerableSettings {
         if self.declared.len() >= MAX_DECLARED_SETTINGS {
             return Err(bad(format!("there are {MAX_DECLARED_SETTINGS} already")));
         }
-        let kind = self.settings.get(&instance, &name).map(|(_, value)| value.setting_type());
+        let of_value = || self.settings.get(&instance, &name).map(|(_, value)| value.setting_type());
+        let kind = one.kind.as_deref().and_then(SettingType::from_name).or_else(of_value);
         let (min, max) = (one.min.map(|min| min.0), one.max.map(|max| max.0));
         self.declared.push(DeclaredSetting {
             name: full,
@@ -303,7 +304,7 @@ impl SteerableSettings {
                 ),
             });
         };
-        // If the model has no value for the setting, the type of the new value is accepted.
+        // If nobody has said the type of the setting, that of the new value is accepted.
         let kind = declared.kind.unwrap_or_else(|| value.setting_type());
         let Some(fit) = value.as_type(kind) else {
             let (is, wanted) = (value.setting_type().name(), kind.name());
@@ -422,6 +423,35 @@ mod tests {
         let concerned = |name: &str| all.concerned(&Reference::new(name).unwrap());
         assert_eq!(concerned("D"), [RankId::new(0)]);
         assert_eq!(concerned("source.path"), [RankId::new(1)]);
+    }
+
+    #[test]
+    fn the_type_that_a_code_declares_counts_more_than_that_of_the_model_s_value() {
+        let mut all = SteerableSettings {
+            instances: vec![Reference::new("wave").unwrap()],
+            ..SteerableSettings::default()
+        };
+        all.settings.set(Reference::new("wave.gain").unwrap(), SettingValue::Int(1));
+        all.settings.set(Reference::new("wave.old").unwrap(), SettingValue::Int(1));
+        for (name, kind) in [("gain", Some("float")), ("count", Some("int")), ("old", None), ("new", None)] {
+            let (name, kind) = (name.to_owned(), kind.map(str::to_owned));
+            let unit = String::new();
+            let one = control::SteerableSetting { name, min: None, max: None, unit, restart: false, kind };
+            all.declare(RankId::new(0), &one).unwrap();
+        }
+        for (text, fits) in [
+            ("wave.gain=1.5", true),
+            ("wave.gain=2", true),
+            ("wave.gain=high", false),
+            ("wave.count=2", true),
+            ("wave.count=2.5", false),
+            ("wave.old=1.5", false),
+            ("wave.new=true", true),
+        ] {
+            assert_eq!(all.check(&[text.to_owned()]).is_ok(), fits, "{text}");
+        }
+        let kinds: Vec<SettingType> = all.list().into_iter().map(|one| one.kind).collect();
+        assert_eq!(kinds[..3], [SettingType::Float, SettingType::Int, SettingType::Int]);
     }
 
     #[test]

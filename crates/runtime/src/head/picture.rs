@@ -5,12 +5,14 @@
 
 use super::Runtime;
 use crate::numbered::{changed_after, NumberedPart};
-use ligament_agent::RunView;
-use ligament_manager::{InstanceMoments, InstanceRecord, Observation, RunNews, UtcTime};
-use ligament_wire::RankId;
+use ligament_agent::{RunPlan, RunView};
+use ligament_manager::{
+    component_of, InstanceMoments, InstanceRecord, Observation, PortsByOperator, RunNews, UtcTime,
+};
+use ligament_wire::{InstanceId, RankId};
 use serde_json::{json, Value};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -80,11 +82,18 @@ fn moment(now: UtcTime, seconds_ago: f64, before: &Value) -> i64 {
     }
 }
 
+/// The ports of a rank, as far as they are known.
+#[derive(Debug, Default)]
+struct KnownPorts<'a> {
+    sends: Option<&'a [String]>,
+    publishes: Vec<String>,
+}
+
 /// Returns the picture's part for an instance. Nothing in it changes with time alone.
 fn part_of(
     record: &InstanceRecord,
     is_gone: bool,
-    sends: Option<&[String]>,
+    ports: KnownPorts<'_>,
     before: &Value,
     now: UtcTime,
 ) -> Value {
@@ -92,7 +101,8 @@ fn part_of(
     let Some(fields) = value.as_object_mut() else { return value };
     let moment_of = |name: &str, seconds| moment(now, seconds, &before[name]);
     let mut moments = InstanceMoments {
-        sends: sends.map(<[String]>::to_vec),
+        sends: ports.sends.map(<[String]>::to_vec),
+        publishes: ports.publishes,
         waits_from: record.waits_since.map(|seconds| moment_of("waits_from", seconds)),
         ranks_from: record.ranks_since.map(|seconds| moment_of("ranks_from", seconds)),
         ..InstanceMoments::default()
@@ -112,6 +122,25 @@ fn part_of(
         fields.extend(moments);
     }
     value
+}
+
+/// Returns the fields of a grid that an instance publishes. These are the ports on which it sends, and which
+/// neither the model nor the code has as a port: a field cannot have the name of a port.
+fn published(
+    plan: &RunPlan,
+    instance: InstanceId,
+    (declared, sends): (&BTreeMap<String, PortsByOperator>, Option<&[String]>),
+) -> Vec<String> {
+    let one = &plan.instances[instance.index()];
+    if one.grid.is_none() {
+        return Vec::new();
+    }
+    let of_code = declared.get(component_of(&one.name));
+    let is_port = |name: &String| {
+        let mut own = of_code.into_iter().flat_map(|ports| ports.values().flatten());
+        one.ports.iter().any(|port| *port.name == **name) || own.any(|port| port.trim_end_matches("[]") == name)
+    };
+    sends.unwrap_or_default().iter().filter(|name| !is_port(name)).cloned().collect()
 }
 
 impl Runtime<'_> {
@@ -135,7 +164,9 @@ impl Runtime<'_> {
             agreeing: Some(self.agreeing()),
         };
         self.manager.fill(&mut run.record, &[]);
+        let declared = run.record.declared_ports.clone();
         let run = serde_json::to_value(&run).unwrap_or_default();
+        let instance_of = |i| self.ranks.instance(RankId::at(i));
         let news = &mut self.news;
         news.made = Some(Instant::now());
         news.at = Some(now);
@@ -147,7 +178,8 @@ impl Runtime<'_> {
                 let before = news.instances.get(i).map_or(&Value::Null, |part| &part.value);
                 let elsewhere = || news.senders.get(&RankId::at(i)).map(|ports| &**ports);
                 let sends = view.core.sending_ports(RankId::at(i)).or_else(elsewhere);
-                part_of(record, is_gone(seen), sends, before, now)
+                let publishes = published(view.core.plan(), instance_of(i), (&declared, sends));
+                part_of(record, is_gone(seen), KnownPorts { sends, publishes }, before, now)
             })
             .collect();
         are_now(&mut news.instances, parts.into_iter(), picture);
@@ -173,14 +205,17 @@ mod tests {
 
     #[test]
     fn who_only_waits_on_is_the_same_as_before() {
-        let first = part_of(&waiting(10.0, 7.0, 4.0), false, None, &Value::Null, UtcTime(1_000_000));
+        let first =
+            part_of(&waiting(10.0, 7.0, 4.0), false, KnownPorts::default(), &Value::Null, UtcTime(1_000_000));
         assert_eq!(
             (&first["began"], &first["waits_from"], &first["waited"]),
             (&json!(990_000), &json!(996_000), &json!(3.0))
         );
-        let later = part_of(&waiting(11.002, 8.001, 5.001), false, None, &first, UtcTime(1_001_000));
+        let later =
+            part_of(&waiting(11.002, 8.001, 5.001), false, KnownPorts::default(), &first, UtcTime(1_001_000));
         assert_eq!(first, later);
-        let another = part_of(&waiting(12.0, 8.5, 0.5), false, None, &first, UtcTime(1_002_000));
+        let another =
+            part_of(&waiting(12.0, 8.5, 0.5), false, KnownPorts::default(), &first, UtcTime(1_002_000));
         assert_eq!((&another["began"], &another["waits_from"]), (&json!(990_000), &json!(1_001_500)));
     }
 

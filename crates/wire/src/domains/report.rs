@@ -194,7 +194,8 @@ impl AgentReport {
             }
             AgentReport::Steerable { rank, setting } => {
                 let (name, unit) = (truncated(&setting.name), truncated(&setting.unit));
-                AgentReport::Steerable { rank, setting: SteerableSetting { name, unit, ..setting } }
+                let kind = setting.kind.as_deref().map(truncated);
+                AgentReport::Steerable { rank, setting: SteerableSetting { name, unit, kind, ..setting } }
             }
             AgentReport::Sends { rank, ports } => {
                 AgentReport::Sends { rank, ports: ports.iter().map(|port| truncated(port)).collect() }
