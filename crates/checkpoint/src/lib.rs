@@ -3,6 +3,8 @@
 //! (`recording`) is such a file with all that passed between an instance and its run.
 #![deny(unsafe_code)]
 
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod moments;
 mod read;
 mod record;
