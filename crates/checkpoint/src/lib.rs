@@ -3,8 +3,6 @@
 //! (`recording`) is such a file with all that passed between an instance and its run.
 #![deny(unsafe_code)]
 
-#[cfg(fuzzing)]
-pub mod fuzzing;
 mod moments;
 mod read;
 mod record;

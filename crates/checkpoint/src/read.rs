@@ -46,7 +46,7 @@ pub fn read_info(path: &Path) -> Result<FileInfo, Fault> {
     Source { name: &name, left: len, is_cut: false, refuse: refuse_checkpoint, from: &mut file }.info()
 }
 
-pub(crate) fn refuse_checkpoint(name: &str, why: &str) -> Fault {
+fn refuse_checkpoint(name: &str, why: &str) -> Fault {
     unreadable(name, why)
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Source<'a, R> {
 }
 
 impl<R: Read> Source<'_, R> {
-    pub fn contents(&mut self) -> Result<CheckpointFile, Fault> {
+    fn contents(&mut self) -> Result<CheckpointFile, Fault> {
         let info = self.info()?;
         let mut records = Vec::new();
         loop {
@@ -126,7 +126,7 @@ impl<R: Read> Source<'_, R> {
         let tail = &mut tail[..4 + padding(header.body_len)];
         self.take(tail)?;
         let sum = crc32c::crc32c_append(crc32c::crc32c(&head), &body);
-        // A fuzzer hardly ever finds a checksum.
+        // A fuzzer would hardly ever get a checksum right.
         let is_changed = !cfg!(fuzzing) && tail[..4] != sum.to_le_bytes();
         if is_changed || tail[4..].iter().any(|&byte| byte != 0) {
             return Err(self.refused("its checksum is wrong, so it was changed since it was written"));
@@ -218,13 +218,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_lacks_a_record_is_refused() {
+    fn a_file_that_lacks_a_record_is_noticed() {
         let directory = scratch("record");
         let path = directory.join("a.checkpoint");
         let body = b"some text";
         written(&path, body);
         let whole = std::fs::read(&path).expect("a file");
-        let record_bytes = |len: usize| RECORD_HEAD_BYTES + len + 4 + padding(len as u64);
+        let record_bytes = |len: usize| (RECORD_HEAD_BYTES + len + 4).next_multiple_of(8);
         let end = whole.len() - record_bytes(0);
         let begin = end - record_bytes(body.len());
         std::fs::write(&path, [&whole[..begin], &whole[end..]].concat()).expect("written");

@@ -11,7 +11,7 @@ use ligament_wire::steering::ModelTime;
 use ligament_wire::Header;
 use minicbor::{Decode, Encode};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -250,9 +250,9 @@ pub enum RecordingItem {
 
 /// A recording that is being read.
 #[derive(Debug)]
-pub struct RecordingReader<R = File> {
+pub struct RecordingReader {
     name: String,
-    file: R,
+    file: File,
     left: u64,
     records: u32,
     is_over: bool,
@@ -270,17 +270,7 @@ impl RecordingReader {
         let failed = |error: io::Error| unreadable(&name, error);
         let file = File::open(path).map_err(failed)?;
         let len = file.metadata().map_err(failed)?.len();
-        RecordingReader::begin(name, len, file)
-    }
-}
-
-impl<R: Read> RecordingReader<R> {
-    /// Reads what a recording of `len` bytes says of itself.
-    ///
-    /// # Errors
-    /// As `open`.
-    pub(crate) fn begin(name: String, len: u64, mut file: R) -> Result<RecordingReader<R>, Fault> {
-        let mut source = Source { name: &name, left: len, is_cut: false, refuse, from: &mut file };
+        let mut source = Source { name: &name, left: len, is_cut: false, refuse, from: &file };
         let info: RecordingInfo = source.first(RECORDING_MAGIC, "it is no recording")?;
         let left = source.left;
         let known = ligament_wire::control::PROTOCOL;
@@ -300,8 +290,7 @@ impl<R: Read> RecordingReader<R> {
         if self.is_over {
             return Ok(RecordingItem::End);
         }
-        let from = &mut self.file;
-        let mut source = Source { name: &self.name, left: self.left, is_cut: false, refuse, from };
+        let mut source = Source { name: &self.name, left: self.left, is_cut: false, refuse, from: &self.file };
         let read = source.record();
         (self.left, self.is_over) = (source.left, source.is_cut);
         let record = match read {

@@ -2,14 +2,18 @@
 //! one process; they wait for each other as coupled ones do. There are changes, halts, withdrawals and
 //! timeouts; lines are cut, instances end, and one crashes. The logic of the head and of the endpoints is the
 //! real one. The rule: each instance that a change concerns makes it in its first step, or pass, at or after
-//! one model time; or no instance makes it.
+//! one model time; or no instance makes it. Meanwhile checkpoints are asked for (`saving`).
+
+mod saving;
 
 use crate::random::Random;
 use ligament_agent::AgentOrder;
+use ligament_manager::saves::SaveRequests;
 use ligament_manager::steering::{Proposal, RankAnswer, Steering, SteeringAction};
 use ligament_shm::steering::{Gate, SteeringState as Endpoint};
 use ligament_wire::steering::{Matter, Steer, Steers};
 use ligament_wire::RankId;
+use saving::SavedMoments;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The result of a schedule.
@@ -24,6 +28,9 @@ pub struct Account {
     pub unsteered: usize,
     pub refused: usize,
     pub steps: usize,
+    /// Number of requests for a checkpoint that all have saved for, and of times that were given up.
+    pub whole: usize,
+    pub given_up: usize,
     pub story: Vec<String>,
 }
 
@@ -49,6 +56,9 @@ struct Member {
     /// The changes that its settings show: those of steps, and those of passes.
     made: [Vec<u64>; 2],
     steers: bool,
+    /// The moments for which it has saved, and the last time at which it asked.
+    saved: Vec<f64>,
+    asked_at: f64,
 }
 
 impl Member {
@@ -65,7 +75,7 @@ impl Member {
         match matter {
             Matter::Set { .. } => self.passed[gate_of(matter) as usize],
             Matter::Halt => self.passed[0].max(self.passed[1]),
-            Matter::Save => unreachable!("the schedules of this model have no checkpoints"),
+            Matter::Save => self.asked_at,
         }
     }
 }
@@ -109,6 +119,7 @@ struct World {
     /// The proposed changes: the settings, and the instances that they concern.
     proposed: BTreeMap<u64, (Matter, Vec<RankId>)>,
     agreed: BTreeMap<u64, f64>,
+    saves: SavedMoments,
     account: Account,
     told: bool,
 }
@@ -139,6 +150,8 @@ impl World {
                     over: false,
                     made: [Vec::new(), Vec::new()],
                     steers: !random.percent(4),
+                    saved: Vec::new(),
+                    asked_at: f64::NEG_INFINITY,
                 }
             });
             processes.push(Process {
@@ -161,6 +174,7 @@ impl World {
             now: 0,
             proposed: BTreeMap::new(),
             agreed: BTreeMap::new(),
+            saves: SavedMoments::default(),
             account: Account::default(),
             told,
         }
@@ -288,6 +302,10 @@ impl World {
             };
             for rank in ranks.into_iter().flatten() {
                 self.say(|| format!("{} says of {change}: {answer:?}", name(rank)));
+                if SaveRequests::has(change) {
+                    self.answers_a_save(RankAnswer { rank, change, answer: answer.clone() });
+                    continue;
+                }
                 let turns =
                     self.head.answered(RankAnswer { rank, change, answer: answer.clone() }, self.now, &name);
                 self.take(turns);
@@ -427,6 +445,7 @@ impl World {
 
     fn has_passed(&mut self, p: usize, place: usize) {
         self.account.steps += 1;
+        self.saves_if_due(p, place);
         let many = self.processes[p].members.len();
         let process = &mut self.processes[p];
         let member = &mut process.members[place];
@@ -489,6 +508,7 @@ impl World {
                 // reports still reach the head.
                 let turns = self.head.run_ends();
                 self.take(turns);
+                self.saves_end();
                 let agreed = self.agreed.len();
                 for _ in 0..200 {
                     self.now += 1;
@@ -497,8 +517,7 @@ impl World {
                         0 => self.hears(p),
                         1 => self.moves(p),
                         _ => {
-                            let turns = self.head.tick(self.now, &name);
-                            self.take(turns);
+                            self.tick();
                         }
                     }
                 }
@@ -513,10 +532,8 @@ impl World {
             }
             match self.random.below(100) {
                 0..3 => self.somebody_steers(),
-                3..5 => {
-                    let turns = self.head.tick(self.now, &name);
-                    self.take(turns);
-                }
+                3..5 => self.tick(),
+                94..96 => self.somebody_saves(),
                 5 => self.processes[p].cut_until = self.now + self.random.between(10, 300),
                 6..40 if self.processes[p].cut_until <= self.now => self.hears(p),
                 _ => self.moves(p),
@@ -525,16 +542,22 @@ impl World {
         self.ends();
     }
 
+    fn tick(&mut self) {
+        let turns = self.head.tick(self.now, &name);
+        self.take(turns);
+        self.tick_saves();
+    }
+
     /// No more changes are asked for, and all lines work: every instance reaches its end.
     fn ends(&mut self) {
         self.processes.iter_mut().for_each(|process| process.cut_until = 0);
         for _ in 0..20_000 {
             if self.members().all(|one| one.over) {
+                self.saves_end();
                 return;
             }
             self.now += 50;
-            let turns = self.head.tick(self.now, &name);
-            self.take(turns);
+            self.tick();
             if let Ok(turns) = self.head.move_halt(None) {
                 self.take(turns);
             }

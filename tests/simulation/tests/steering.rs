@@ -17,6 +17,7 @@ fn everybody_makes_a_change_at_the_same_model_time_or_nobody_does() {
         return;
     }
     let (mut agreed, mut refused, mut steps, mut once_a_pass, mut unsteered) = (0, 0, 0, 0, 0);
+    let (mut whole, mut given_up) = (0, 0);
     for seed in 0..number("LIGAMENT_SCHEDULES").unwrap_or(10_000) {
         let account = steer(seed, false);
         assert!(account.wrong.is_empty(), "seed {seed}: {}", account.wrong.join("; "));
@@ -25,6 +26,8 @@ fn everybody_makes_a_change_at_the_same_model_time_or_nobody_does() {
         steps += account.steps;
         once_a_pass += account.once_a_pass;
         unsteered += account.unsteered;
+        whole += account.whole;
+        given_up += account.given_up;
     }
     println!(
         "{agreed} changes were agreed on, {once_a_pass} of them for passes, {unsteered} with somebody who had \
@@ -36,4 +39,5 @@ fn everybody_makes_a_change_at_the_same_model_time_or_nobody_does() {
         once_a_pass > 50 && unsteered > 10,
         "{once_a_pass} for passes, {unsteered} with somebody unsteered"
     );
+    assert!(whole > 100 && given_up > 10, "{whole} checkpoints whole, {given_up} given up");
 }
