@@ -1,5 +1,5 @@
-//! Checkpoint files and recordings with any contents: what a file says of itself, its records, and the values in
-//! these: the states of the code and of the library, messages that were under way, and recorded calls.
+//! Checkpoint files and recordings with any contents: what a file says of itself, its records, and the values
+//! in these: the states of the code and of the library, messages that were under way, and recorded calls.
 //! Checksums are not compared here. The readers take files, so each input is written to one.
 #![no_main]
 

@@ -109,6 +109,22 @@ impl TwoEndpoints {
         true
     }
 
+    /// Sends a message without a value on channel 0.
+    fn send_no_value(&mut self) {
+        let header = HeaderWords::data(self.sent[0] as f64, None);
+        let source = Contiguous { head: &[], number: 0, data: &[] };
+        self.endpoints[0].send(&[0], header, &source).expect("there is room");
+        self.sent[0] += 1;
+    }
+
+    /// Receives a message of channel 0 that has come and was not asked for, so it may take the short way, and
+    /// returns its time.
+    fn receive_at_once(&mut self) -> f64 {
+        let (mut header, mut value) = (HeaderWords::default(), Value::None);
+        self.endpoints[1].receive_to(0, None, &mut header, &mut value).expect("it is here");
+        header.timestamp()
+    }
+
     fn step(&mut self, step: Step) {
         match step {
             Step::Send { channel, count } => self.send(channel, count),
@@ -170,7 +186,10 @@ fn resumed_after(mut pair: TwoEndpoints, steps: &[Step]) -> TwoEndpoints {
             }
             remainder.dropped = dropped.iter().filter(|one| one.0 == index).map(|one| one.1).sum();
             assert_eq!(remainder.under_way.len() as u64, sent.saturating_sub(received), "channel {channel}");
-            assert_eq!(remainder.dropped, received.saturating_sub(sent), "channel {channel}");
+            // A sender that had ended sends nothing again.
+            if !saved[ends_of(channel).0 .0].2[channel] {
+                assert_eq!(remainder.dropped, received.saturating_sub(sent), "channel {channel}");
+            }
             resumed.endpoints[receiver].restore_channel(index, remainder);
             (resumed.sent[channel], resumed.received[channel]) = (sent, received);
         }
@@ -254,4 +273,48 @@ fn messages_that_a_resumed_code_need_not_receive_count_as_received() {
     pair.received[0] = 2;
     assert!(pair.receive(0));
     assert_eq!(pair.endpoints[1].received_from().next(), Some((0, 3)));
+}
+
+#[test]
+fn a_message_that_is_received_at_once_is_under_way_at_an_open_cut() {
+    let mut pair = TwoEndpoints::new();
+    pair.send_no_value();
+    assert_eq!(pair.receive_at_once(), 0.0);
+    pair.endpoints[1].begin_cut(MOMENT).expect("alive");
+    pair.send_no_value();
+    assert_eq!(pair.receive_at_once(), 1.0);
+    pair.endpoints[0].begin_cut(MOMENT).expect("alive");
+    let [cut] = pair.endpoints[1].ended_cuts().expect("alive").try_into().expect("one cut");
+    let under_way = cut.contents.expect("both save at one moment").under_way;
+    let times: Vec<f64> = under_way.iter().map(|one| one.header.timestamp).collect();
+    assert_eq!(times, [1.0]);
+}
+
+#[test]
+fn a_message_that_comes_again_is_dropped_although_it_is_received_at_once() {
+    let mut pair = TwoEndpoints::new();
+    pair.endpoints[1].restore_channel(0, ChannelRemainder { dropped: 2, ..ChannelRemainder::default() });
+    // The ring is open, so the short way is not shut for another reason.
+    pair.send(1, 0);
+    assert!(pair.receive(1));
+    (0..4).for_each(|_| pair.send_no_value());
+    assert_eq!((pair.receive_at_once(), pair.receive_at_once()), (2.0, 3.0));
+}
+
+#[test]
+fn a_cut_does_not_wait_for_a_sender_that_has_ended() {
+    let mut pair = TwoEndpoints::new();
+    pair.endpoints[1].begin_cut(MOMENT).expect("alive");
+    (0..2).for_each(|channel| pair.step(Step::End { channel }));
+    let [cut] = pair.cuts[1].as_slice() else { panic!("one cut") };
+    assert!(cut.contents.is_some());
+}
+
+#[test]
+fn an_end_is_not_dropped_in_place_of_a_message() {
+    let mut pair = TwoEndpoints::new();
+    pair.endpoints[1].restore_channel(0, ChannelRemainder { dropped: 2, ..ChannelRemainder::default() });
+    pair.step(Step::End { channel: 0 });
+    assert!(pair.endpoints[1].poll(0).expect("alive"));
+    assert_eq!(pair.endpoints[1].next_is_end(0), Some(true));
 }

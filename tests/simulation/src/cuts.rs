@@ -1,8 +1,9 @@
 //! Schedules of checkpoints. Each instance has a model time of its own, and saves in its first step that has
 //! come to a moment; so the cuts are seldom consistent. A run ends as its script says, or by a fault. The next
 //! run goes on from one of its checkpoints that are whole, with other delays and faults, and the last one has
-//! no faults. In half of the schedules people steer, and ask for checkpoints beside those of the rules. The rule: each message is received exactly once and in order over all runs, or there is no
-//! checkpoint. The endpoints and the computation of moments are the real ones.
+//! no faults. In half of the schedules people steer, and ask for checkpoints beside those of the rules. The
+//! rule: each message is received exactly once and in order over all runs, or there is no checkpoint. The
+//! endpoints and the computation of moments are the real ones.
 
 use crate::part::Progress;
 use crate::random::Random;

@@ -235,7 +235,8 @@ impl<C: Custodian> Endpoint<C> {
     /// Notes a message that has come on a channel and is not in its queue yet. Returns false if the message
     /// is to be dropped.
     pub(super) fn is_kept(&mut self, index: usize, message: &ArrivedMessage) -> bool {
-        if self.receives[index].drops() {
+        // An end is never dropped: a sender with other settings may end before it has sent all messages again.
+        if self.receives[index].drops() && !message.header.is_end() {
             let marks = self.receives[index].marks();
             (marks.dropped, marks.offset) = (marks.dropped - 1, marks.offset - 1);
             marks.balance += 1;

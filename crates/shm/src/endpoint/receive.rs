@@ -68,7 +68,11 @@ impl<C: Custodian> Endpoint<C> {
         self.stirred = true;
         let mut message = self.spare.pop().unwrap_or_else(ArrivedMessage::empty);
         match self.take_entry(peer, &mut message)? {
-            Some(channel) if !self.is_kept(channel, &message) => self.recycle(message),
+            Some(channel) if !self.is_kept(channel, &message) => {
+                // The next message in this box must not begin with the bytes of the dropped one.
+                message.bytes = Bytes::new();
+                self.recycle(message);
+            }
             Some(channel) => {
                 self.receives[channel].queue.push_back(message);
                 if let Some(served) = &mut self.served {

@@ -1,5 +1,5 @@
-//! Checkpoints that are asked for while others steer. The rule: all instances save for a moment that is agreed on,
-//! each in its first step at or after it, and nobody waits for that.
+//! Checkpoints that are asked for while others steer. The rule: all instances save for a moment that is agreed
+//! on, each in its first step at or after it, and nobody waits for that.
 
 use super::{has_come, name, World};
 use ligament_catalogue::fault;
