@@ -62,8 +62,14 @@ def flow(directory, shape, blocks):
     return whole
 
 
-@pytest.mark.parametrize("ranks", [False, True], ids=["instances", "ranks"])
-@pytest.mark.parametrize("blocks", [(1, 1, 1), (2, 1, 1), (4, 1, 1), (1, 2, 2), (8, 1, 1), (2, 2, 2)], ids=str)
+BLOCKS = [(1, 1, 1), (2, 1, 1), (4, 1, 1), (1, 2, 2), (8, 1, 1), (2, 2, 2)]
+# Blocks, and true if they are ranks of one instance. `make test` has some of them.
+SECTIONS = [(blocks, ranks) for blocks in BLOCKS for ranks in (False, True)]
+QUICK = [((1, 1, 1), False), ((2, 1, 1), True), ((1, 2, 2), False), ((2, 2, 2), True)]
+
+
+@pytest.mark.parametrize("blocks, ranks", [
+    pytest.param(*case, marks=() if case in QUICK else pytest.mark.slow) for case in SECTIONS], ids=str)
 def test_sections_give_what_one_program_gives_to_the_last_bit(tmp_path, blocks, ranks):
     expected = simulate(SHAPE, STEPS, VISCOSITY, ACCELERATION, NOISE)
     ways = [(1, "true"), (1, "false"), (2, "true"), (2, "false")]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import CALLS, implementations
+from slow_cases import slow
 
 RULES = {
     "every": "{simulation_time: [{every: 2.5}]}",
@@ -22,7 +23,7 @@ def described(model):
     return model + "resources: {calls.macro: {threads: 1}, calls.micro: {threads: 1}}\n"
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", ["several", *slow("every", "a range")])
 def test_muscle_3_saves_in_the_same_steps(start, tmp_path, name):
     pytest.importorskip("libmuscle", reason="pip install muscle3==0.11.0")
     model = CALLS.replace("MICRO", "micro") + implementations("macro", "micro")

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from conftest import COMMAND, LIMIT_S, Run
 from domains import Domains, in_namespace, unfinished
+from slow_cases import slow
 from test_resume import calls, every, peers
 
 PLACES = {"calls": ("1=micro",), "stateless": ("1=micro",), "peers": ("1=slow",), "all": ("1=fast", "1=slow")}
@@ -43,8 +44,10 @@ def ends(run: Run, but=()):
     return {name: run.end(name) for name in instances if name not in but}
 
 
-@pytest.mark.parametrize("shared", [False, True], ids=["hidden", "shared"])
-@pytest.mark.parametrize("kind", list(MODELS))
+@pytest.mark.parametrize("kind, shared", [
+    ("calls", False), ("all", True),
+    *slow(("calls", True), ("all", False), ("stateless", False), ("stateless", True), ("peers", False),
+          ("peers", True))])
 def test_a_run_over_two_domains_resumes(start, spread, kind, shared):
     plain = start(MODELS[kind])
     saved = spread(kind, MODELS[kind] + every(3.0), shared=shared).done()
@@ -57,7 +60,7 @@ def test_a_run_over_two_domains_resumes(start, spread, kind, shared):
         assert ends(resumed, over) == ends(plain, over), (found[number], resumed.text)
 
 
-@pytest.mark.parametrize("kind", ["calls", "peers"])
+@pytest.mark.parametrize("kind", ["peers", *slow("calls")])
 def test_it_resumes_on_one_machine_and_the_other_way_round(start, spread, kind):
     model = MODELS[kind]
     plain, saved = start(model), start(model + every(4.0))
@@ -124,7 +127,7 @@ def crashes(tmp_path):
     return crashes
 
 
-@pytest.mark.parametrize("kind, place", [("calls", "micro-9"), ("calls", "macro-7"), ("peers", "slow-11")])
+@pytest.mark.parametrize("kind, place", [("calls", "micro-9"), *slow(("calls", "macro-7"), ("peers", "slow-11"))])
 def test_a_death_in_one_domain_restarts_all(start, spread, crashes, kind, place):
     plain = start(MODELS[kind])
     last = spread(kind, MODELS[kind] + every(2.0), arguments=["--restarts", "2"], env=crashes(place)).done()

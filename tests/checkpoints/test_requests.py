@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from conftest import COMMAND, LIMIT_S
+from slow_cases import slow
 from test_resume import calls, every, peers
 
 
@@ -179,7 +180,7 @@ def test_a_request_can_be_withdrawn(going):
 RULES = ["[{every: 0.5}]", "[{at: [0.4, 0.9, 1.6]}]", "[{start: 0.3, stop: 1.9, every: 0.4}]"]
 
 
-@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("rules", [RULES[2], *slow(*RULES[:2])])
 def test_rules_by_the_clock_on_the_wall(start, going, rules):
     model = many_steps(peers(2))
     plain = start(model)

@@ -2,6 +2,7 @@
 
 import pytest
 from conftest import CALLS, PEERS, implementations
+from slow_cases import slow
 
 KEEP = "ligament: {checkpoints: {keep: 100}}\n"
 
@@ -18,9 +19,11 @@ def every(time, extra=""):
     return f"checkpoints: {{simulation_time: [{{every: {time}}}]{extra}}}\n" + KEEP
 
 
-@pytest.mark.parametrize("micro", ["micro", "stateless"])
-@pytest.mark.parametrize("time", [1.0, 2.5, 0.3])
-def test_calls_of_a_micro_model(start, micro, time):
+# A run of its own resumes from each checkpoint, so a shorter time takes longer.
+@pytest.mark.parametrize("time, micro", [
+    (1.0, "micro"), (2.5, "stateless"),
+    *slow((2.5, "micro"), (1.0, "stateless"), (0.3, "micro"), (0.3, "stateless"))])
+def test_calls_of_a_micro_model(start, time, micro):
     model = calls(micro)
     plain = start(model)
     assert plain.status == 0, plain.text
@@ -38,7 +41,7 @@ def test_calls_of_a_micro_model(start, micro, time):
         assert len(resumed.file("macro", "steps.txt")) <= len(plain.file("macro", "steps.txt"))
 
 
-@pytest.mark.parametrize("lead", [0, 1, 3])
+@pytest.mark.parametrize("lead", [0, 3, *slow(1)])
 def test_peers_with_messages_on_their_way(start, lead):
     model = peers(lead)
     plain = start(model)

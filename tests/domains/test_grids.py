@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from slow_cases import slow
 from test_domains import spread  # noqa: F401
 
 GRID = Path(__file__).resolve().parents[1] / "grid"
@@ -32,11 +33,6 @@ ligament:
 
 def on_domains(component):
     return [word.format(component) for word in TWO_DOMAINS]
-
-
-def slow(*cases):
-    """Returns the cases for the suite "long domains"."""
-    return [pytest.param(*case, marks=pytest.mark.slow) for case in cases]
 
 
 @pytest.mark.parametrize("more", ["overcommit: true", "overcommit: true\n  budgets: {wave.ghosts_out: 100 kB}",

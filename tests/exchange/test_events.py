@@ -5,6 +5,7 @@ import subprocess
 import time
 
 import pytest
+from slow_cases import slow
 
 MODEL = """ymmsl_version: v0.2
 models:
@@ -187,8 +188,8 @@ DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
     ("        instance.tick()", "instance.rank == k == 1"),
     ("while instance.reuse_instance():", None),
 ])
-@pytest.mark.parametrize("side", ["nest", "neuron"])
-@pytest.mark.parametrize("routing", ["shared", "pairwise"])
+@pytest.mark.parametrize("routing, side", [
+    ("shared", "nest"), ("pairwise", "neuron"), *slow(("shared", "neuron"), ("pairwise", "nest"))])
 def test_a_rank_that_is_killed_ends_the_run_and_is_named(run, python_program, routing, side, before, when):
     text = routed(models(python_program), routing)
     bodies = {"nest": NEST.format(more="pass", in_ms="0.001"), "neuron": NEURON.format(map="pass", read=READ)}

@@ -4,6 +4,7 @@ links."""
 import time
 
 import pytest
+from slow_cases import slow
 from test_strangers import speaking
 from example_models import CanalNetwork, ReactionDiffusion
 
@@ -13,7 +14,7 @@ RIVER = ["river", "upper", "north", "south", "lower", "polder", "collector"]
 LAND = ["weather", "hills", "polder_land", "town"]
 
 
-@pytest.mark.parametrize("encrypt", [True, False], ids=["encrypted", "not encrypted"])
+@pytest.mark.parametrize("encrypt", [True, *slow(False)], ids=["encrypted", "not encrypted"])
 def test_reaction_diffusion_gives_the_same_over_three_domains(network, spread, tmp_path, encrypt):
     example, net = ReactionDiffusion(tmp_path), network("head", "one", "two")
     run = spread([net["head"], net["one"], net["two"]], example.model, on={1: ["macro"], 2: ["micro"]},
@@ -115,8 +116,11 @@ def test_a_cut_of_ten_seconds_loses_and_repeats_nothing(network, flow):
     both_survive(lambda: net.cut("b"), lambda: net.restore("b"), flow, [net["a"], net["b"]], 32 * MIB)
 
 
-@pytest.mark.parametrize("most", [1, None], ids=["one of them", "all of them"])
-@pytest.mark.parametrize("kind, size", [("bulk", 8 * MIB), ("exchange", 1024)])
+@pytest.mark.parametrize("kind, size, most", [
+    pytest.param("bulk", 8 * MIB, None, id="bulk, all of them"),
+    pytest.param("exchange", 1024, 1, id="exchange, one of them"),
+    pytest.param("bulk", 8 * MIB, 1, id="bulk, one of them", marks=pytest.mark.slow),
+    pytest.param("exchange", 1024, None, id="exchange, all of them", marks=pytest.mark.slow)])
 def test_connections_that_break_lose_and_repeat_nothing(network, flow, kind, size, most):
     net = network("a", "b", rate="1gbit")
     started = flow([net["a"], net["b"]], kind, size)
@@ -149,7 +153,7 @@ def test_a_wall_around_a_domain_does_not_matter_where_it_dials_the_head_itself(n
     assert flow([net["head"], net["walled"]], "exchange", 1024).end_well() > 0
 
 
-@pytest.mark.parametrize("walled", [1, 2])
+@pytest.mark.parametrize("walled", [1, *slow(2)])
 def test_a_wall_around_either_of_two_domains_does_not_matter(network, spread, tmp_path, walled):
     net = network("head", "one", "two")
     net[["head", "one", "two"][walled]].wall()

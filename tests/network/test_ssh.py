@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from namespaces import processes_in
+from slow_cases import slow
 from sshd import Ssh
 from test_relays import Post, deaf
 
@@ -79,7 +80,7 @@ def apart(network, sshd):
     return net, ssh
 
 
-@pytest.mark.parametrize("kind, size", [("exchange", 1024), ("bulk", 8 * MIB)])
+@pytest.mark.parametrize("kind, size", [("bulk", 8 * MIB), *slow(("exchange", 1024))])
 def test_a_domain_reaches_the_head_by_ssh_through_another_machine(apart, flow, kind, size):
     net, ssh = apart
     started = flow([net["head"], net["other"]], kind, size, agent_options=jump(ssh))

@@ -6,16 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from slow_cases import slow
 
 ROOT = Path(__file__).resolve().parents[2]
+# `make test` compiles only one starter and one skeleton in each language; "all starters" has the others.
 LANGUAGES = ["c", "cpp", "fortran", "java", "python", "rust"]
-
-
-def slow(*cases):
-    """Cases of the suite "all starters": `make test` compiles only one starter and one skeleton in each
-    language."""
-    return [pytest.param(*(case if isinstance(case, tuple) else (case,)),
-                         marks=pytest.mark.slow) for case in cases]
 
 
 @pytest.fixture
