@@ -106,7 +106,7 @@ def test_a_submodel_without_state_needs_a_flag_only(start, python_code):
 TOWN = """
 ymmsl_version: v0.2
 models:
-  town:
+  heating:
     components:
       town: {ports: {o_i: out, s: in}, implementation: town}
       house: {ports: {f_init: in, o_f: out}, multiplicity: 12, implementation: house}
