@@ -126,7 +126,9 @@ impl<R: Read> Source<'_, R> {
         let tail = &mut tail[..4 + padding(header.body_len)];
         self.take(tail)?;
         let sum = crc32c::crc32c_append(crc32c::crc32c(&head), &body);
-        if tail[..4] != sum.to_le_bytes() || tail[4..].iter().any(|&byte| byte != 0) {
+        // A fuzzer would hardly ever get a checksum right.
+        let is_changed = !cfg!(fuzzing) && tail[..4] != sum.to_le_bytes();
+        if is_changed || tail[4..].iter().any(|&byte| byte != 0) {
             return Err(self.refused("its checksum is wrong, so it was changed since it was written"));
         }
         Ok(MessageRecord { kind, number, header, body: Bytes::from(body) })
@@ -212,6 +214,22 @@ mod tests {
         }
         std::fs::write(&path, [whole.clone(), vec![0]].concat()).expect("written");
         assert!(read_file(&path).is_err(), "a byte more");
+        std::fs::remove_dir_all(directory).expect("its own directory");
+    }
+
+    #[test]
+    fn a_file_that_lacks_a_record_is_noticed() {
+        let directory = scratch("record");
+        let path = directory.join("a.checkpoint");
+        let body = b"some text";
+        written(&path, body);
+        let whole = std::fs::read(&path).expect("a file");
+        let record_bytes = |len: usize| (RECORD_HEAD_BYTES + len + 4).next_multiple_of(8);
+        let end = whole.len() - record_bytes(0);
+        let begin = end - record_bytes(body.len());
+        std::fs::write(&path, [&whole[..begin], &whole[end..]].concat()).expect("written");
+        let error = read_file(&path).expect_err("the message under way is missing");
+        assert!(error.text().contains("another number of records"), "{}", error.text());
         std::fs::remove_dir_all(directory).expect("its own directory");
     }
 

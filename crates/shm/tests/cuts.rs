@@ -147,9 +147,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Plays the steps until both endpoints have saved, and resumes from that.
-fn play(steps: &[Step]) {
-    let mut pair = TwoEndpoints::new();
+/// Plays the steps until both endpoints have saved, and returns two endpoints that go on from there.
+fn resumed_after(mut pair: TwoEndpoints, steps: &[Step]) -> TwoEndpoints {
     steps.iter().for_each(|&one| pair.step(one));
     (0..2).for_each(|endpoint| pair.step(Step::Save { endpoint }));
     let saved = pair.saved.map(|saved| saved.expect("both have saved"));
@@ -176,8 +175,19 @@ fn play(steps: &[Step]) {
             (resumed.sent[channel], resumed.received[channel]) = (sent, received);
         }
     }
+    // A sender that had ended a channel ends it once more, and sends nothing on it.
+    for channel in (0..3).filter(|&channel| saved[ends_of(channel).0 .0].2[channel]) {
+        resumed.step(Step::End { channel });
+    }
+    resumed
+}
+
+/// Plays steps, resumes, plays further steps, and resumes once more.
+fn play(steps: &[Step], further: &[Step]) {
+    let resumed = resumed_after(TwoEndpoints::new(), steps);
+    let mut resumed = resumed_after(resumed, further);
     for channel in 0..3 {
-        let ended = saved[ends_of(channel).0 .0].2[channel];
+        let ended = resumed.ended[channel];
         let goal = resumed.sent[channel].max(resumed.received[channel]) + u64::from(!ended) * 4;
         while !ended && resumed.sent[channel] < goal {
             resumed.send(channel, COUNTS[resumed.sent[channel] as usize % COUNTS.len()]);
@@ -194,8 +204,27 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn each_message_is_received_once(steps in proptest::collection::vec(step(), 0..60)) {
-        play(&steps);
+    fn each_message_is_received_once(
+        steps in proptest::collection::vec(step(), 0..60),
+        further in proptest::collection::vec(step(), 0..60),
+    ) {
+        play(&steps, &further);
+    }
+}
+
+#[test]
+fn messages_that_are_still_to_be_dropped_at_a_mark_are_dropped_again() {
+    // The receiver saves before its sender's mark comes, or after it, and has one message to drop at the mark.
+    for saves_late in [false, true] {
+        let mut pair = TwoEndpoints::new();
+        pair.endpoints[1].restore_channel(0, ChannelRemainder { dropped: 2, ..ChannelRemainder::default() });
+        pair.received[0] = 2;
+        pair.send(0, 0);
+        let savers = if saves_late { [0, 1] } else { [1, 0] };
+        savers.iter().for_each(|&endpoint| pair.step(Step::Save { endpoint }));
+        let contents = pair.cuts[1][0].contents.take().expect("both save at one moment");
+        assert_eq!(contents.dropped, [(0, 1)]);
+        assert!(contents.under_way.is_empty());
     }
 }
 

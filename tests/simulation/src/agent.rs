@@ -3,6 +3,7 @@
 
 use crate::manager::Desk;
 use crate::random::Random;
+use crate::requests::{HeadOutcome, SteeredHead};
 use crate::script::{Script, MS, US};
 use crate::stage::{Event, Shared, Upward};
 use ligament_agent::memory::MemoryLedger;
@@ -11,6 +12,7 @@ use ligament_agent::{
     MemoryRegion, ProcessSignal, RunOutcome, SocketIdentity,
 };
 use ligament_catalogue::fault;
+use ligament_manager::steering::RankAnswer;
 use ligament_shm::line::Identity;
 use ligament_shm::socket::SocketFrame;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Request};
@@ -42,6 +44,9 @@ pub struct Agent {
     pub core: AgentCore,
     pub custody: Custody,
     pub manager: Desk,
+    /// The head of a steered run, and the answers that it has not taken yet.
+    head: Option<SteeredHead>,
+    answers: VecDeque<RankAnswer>,
     /// The manager's order to end the run for a deadlock, and how far each instance had come when the order was
     /// given.
     doom: Option<(AgentOrder, Vec<u64>)>,
@@ -68,10 +73,16 @@ impl Agent {
         let identity = SocketIdentity { user: USER, address: "@stage".into() };
         let core = AgentCore::new(script.plan.clone(), ledger, identity, || secret.next().to_string());
         let custody = Custody::new(core.plan(), core.wiring(), script.cores).expect("a board");
+        let desk = Desk::new(script, random.split());
+        let is_steered = script.cuts.as_ref().is_some_and(|cuts| cuts.is_steered);
+        // Only steered runs draw for it, so that the other schedules stay as they were.
+        let head = is_steered.then(|| random.split()).and_then(|stream| SteeredHead::of(script, stream));
         Agent {
             core,
             custody,
-            manager: Desk::new(script, random.split()),
+            manager: desk,
+            head,
+            answers: VecDeque::new(),
             doom: None,
             clogged: (0..n).map(|_| VecDeque::new()).collect(),
             accepted: vec![false; n],
@@ -96,6 +107,9 @@ impl Agent {
         let actions = self.core.begin();
         self.act(actions, shared);
         shared.post(self.manager.pause(), Event::Reads { who: 0 });
+        if let Some(head) = &mut self.head {
+            shared.post(head.pause(), Event::Wishes);
+        }
     }
 
     fn fault(&mut self, fault: Fault) {
@@ -154,6 +168,35 @@ impl Agent {
     fn obey(&mut self, order: AgentOrder, shared: &mut Shared) {
         let actions = self.core.carry_out_order(order);
         self.act(actions, shared);
+    }
+
+    /// People look at the run, and may steer it.
+    pub fn wishes(&mut self, shared: &mut Shared) {
+        let Some(head) = self.head.as_mut().filter(|_| self.core.ending().is_none()) else { return };
+        let outcome = head.look(shared.clock, &mut shared.agreed);
+        shared.post(head.pause(), Event::Wishes);
+        self.carry_out(outcome, shared);
+    }
+
+    /// The head takes the answers of instances.
+    pub fn takes_answers(&mut self, shared: &mut Shared) {
+        while let Some(answer) = self.answers.pop_front() {
+            let Some(head) = &mut self.head else { return };
+            shared.tell(|| format!("head hears {answer:?}"));
+            let outcome = head.answered(answer, shared.clock, &mut shared.agreed);
+            self.carry_out(outcome, shared);
+        }
+    }
+
+    fn carry_out(&mut self, outcome: HeadOutcome, shared: &mut Shared) {
+        for moment in outcome.given_up {
+            shared.tell(|| format!("head gives up the checkpoint at {moment}"));
+            shared.ledger.give_up(moment.to_bits());
+        }
+        for order in outcome.orders {
+            shared.tell(|| format!("head orders: {order:?}"));
+            self.obey(order, shared);
+        }
     }
 
     /// A user stops the run.
@@ -268,11 +311,19 @@ impl Agent {
             | Action::Ask { .. }
             | Action::StartLingerTimer { .. }
             | Action::MakeTap { .. }
-            | Action::AskWhetherSteers { .. }
             | Action::EndTap { .. }
             | Action::TapElsewhere { .. }
             | Action::UntapElsewhere { .. } => {
                 unreachable!("no instance is by hand or may fail, nobody asks")
+            }
+            // As `driver.rs` does it.
+            Action::AskWhetherSteers { link, endpoint, change } => {
+                let is_told = self.clogged[link as usize].is_empty();
+                let bell = self.custody.board().doorbell(endpoint);
+                if is_told && bell.is_some_and(|bell| !bell.steers()) {
+                    let actions = self.core.never_steered(endpoint, change);
+                    self.act(actions, shared);
+                }
             }
             Action::SignalProcess { endpoint, push } => {
                 let who = endpoint.number();
@@ -302,10 +353,24 @@ impl Agent {
             Action::Report(AgentReport::Ending(outcome)) => {
                 shared.tell(|| format!("agent ends the run: {outcome:?}"));
                 shared.ending = true;
+                if let Some(head) = &mut self.head {
+                    head.run_ends();
+                }
                 self.manager.report(AgentReport::Ending(outcome));
             }
+            Action::Report(AgentReport::Steers { rank, change, answer }) => {
+                self.answers.push_back(RankAnswer { rank, change, answer });
+                shared.post(0, Event::Answers);
+            }
             Action::Report(report) => {
+                let whole = shared.ledger.whole.len();
                 shared.ledger.report(&report, self.accepted.len());
+                for place in whole..shared.ledger.whole.len() {
+                    let moment = shared.ledger.whole[place].0;
+                    if let Some(head) = &mut self.head {
+                        head.is_whole(place as u32 + 1, moment, &mut shared.agreed);
+                    }
+                }
                 self.manager.report(report);
             }
             // All instances of a simulated run are in this domain.

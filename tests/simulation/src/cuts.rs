@@ -1,11 +1,12 @@
 //! Schedules of checkpoints. Each instance has a model time of its own, and saves in its first step that has
 //! come to a moment; so the cuts are seldom consistent. A run ends as its script says, or by a fault. The next
 //! run goes on from one of its checkpoints that are whole, with other delays and faults, and the last one has
-//! no faults. The rule: each message is received exactly once and in order over all runs, or there is no
+//! no faults. In half of the schedules people steer, and ask for checkpoints beside those of the rules. The rule: each message is received exactly once and in order over all runs, or there is no
 //! checkpoint. The endpoints and the computation of moments are the real ones.
 
 use crate::part::Progress;
 use crate::random::Random;
+use crate::requests::RequestCount;
 use crate::schedule::{play, Account, Played};
 use crate::script::Script;
 use ligament_agent::AgentReport;
@@ -22,6 +23,8 @@ const RUNS: usize = 3;
 /// The checkpoints of a run: when its instances save, and from where they go on.
 #[derive(Debug, Clone, Default)]
 pub struct CutPlan {
+    /// True if people steer the run, and ask for checkpoints beside those of its rules.
+    pub is_steered: bool,
     pub moments: Moments,
     /// For each instance: the model time of its first step, and of a step.
     pub clocks: Vec<(f64, f64)>,
@@ -51,6 +54,12 @@ pub struct SavedState {
 }
 
 impl CutPlan {
+    /// Returns the model time of a step of an instance.
+    pub fn time(&self, who: u32, step: usize) -> f64 {
+        let (begin, width) = self.clocks[who as usize];
+        begin + width * step as f64
+    }
+
     /// Returns the number of messages of a channel that its receiver had in the run before, or has from its
     /// checkpoint.
     pub fn brought(&self, receiver: usize, channel: usize) -> usize {
@@ -126,7 +135,8 @@ impl Ledger {
         }
     }
 
-    fn give_up(&mut self, bits: u64) {
+    /// Notes that the checkpoint at this moment (its bits) cannot become whole.
+    pub fn give_up(&mut self, bits: u64) {
         self.void.insert(bits);
         self.saved.remove(&bits);
     }
@@ -160,6 +170,8 @@ pub struct CutAccount {
     pub over: usize,
     /// Number of runs that a fault has ended.
     pub ended: usize,
+    /// Numbers of wishes of people that came true.
+    pub requests: RequestCount,
 }
 
 impl CutAccount {
@@ -170,6 +182,10 @@ impl CutAccount {
         self.ended += usize::from(account.end != "done");
         self.whole += played.ledger.whole.len();
         self.void += played.ledger.void.len();
+        self.requests.settings += played.requests.settings;
+        self.requests.halts += played.requests.halts;
+        self.requests.saves += played.requests.saves;
+        self.requests.given_up += played.requests.given_up;
     }
 
     fn count_starts(&mut self, starts: &[Start]) {
@@ -223,6 +239,7 @@ pub fn cut(seed: u64, tells: bool) -> CutAccount {
         moments: moments(longest, &mut random),
         clocks: (0..count).map(|_| clock(&mut random)).collect(),
         starts: vec![Start::default(); count],
+        is_steered: random.percent(50),
     });
     let mut all = CutAccount::default();
     for number in 0..RUNS {

@@ -9,6 +9,7 @@ mod line;
 mod manager;
 mod part;
 mod random;
+mod requests;
 mod schedule;
 mod script;
 mod stage;

@@ -15,6 +15,7 @@ use ligament_wire::{
     array_head, ArrayKind, ArrayOrder, ArrayRef, ConduitEnd as EndingOfConduit, DType, Encoder, Header,
     HeaderWords, MessageKind, Value, ValueRef,
 };
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// The progress of an instance, by which two runs of a schedule are compared.
@@ -82,6 +83,8 @@ pub struct PlayedInstance<'a> {
     /// The moment of the last checkpoint, and the states at those whose marks have not all come.
     saved: Option<f64>,
     open: Vec<SavedState>,
+    /// The changes of settings that the instance has made, by their numbers.
+    made: BTreeSet<u64>,
 }
 
 /// The content of a letter.
@@ -144,6 +147,7 @@ impl<'a> PlayedInstance<'a> {
             kept: Vec::new(),
             saved: None,
             open: Vec::new(),
+            made: BTreeSet::new(),
         }
     }
 
@@ -169,6 +173,7 @@ impl<'a> PlayedInstance<'a> {
         let first = self.resume();
         for (number, step) in script.programs[self.actor.me as usize].iter().enumerate().skip(first) {
             self.comes_to(number)?;
+            self.steer(number)?;
             self.save_if_due(number)?;
             self.take(step, number)?;
             self.check_told();
@@ -178,6 +183,7 @@ impl<'a> PlayedInstance<'a> {
         let last = script.programs[self.actor.me as usize].len();
         self.comes_to(last)?;
         if first <= last {
+            self.steer(last)?;
             self.save_if_due(last)?;
         }
         self.let_go(usize::MAX)?;

@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::cuts::{Ledger, SavedState};
 use crate::part::{PlayedInstance, Progress};
 use crate::random::Random;
+use crate::requests::RequestCount;
 use crate::script::{InjectedFault, Script, MS};
 use crate::stage::{Actor, Cue, Event, Handover, ProcessEnd, Shared, Upward};
 use crate::verdict;
@@ -77,6 +78,8 @@ struct Director<'s> {
 
 /// The remains of a run beside its account: progress, files and the ledger of checkpoints.
 pub struct Played {
+    /// Numbers of wishes of people that came true.
+    pub requests: RequestCount,
     pub progress: Vec<Progress>,
     pub files: BTreeMap<(u64, u32), SavedState>,
     pub ledger: Ledger,
@@ -145,7 +148,7 @@ pub fn play(script: &Script, seed: u64, random: &mut Random, tells: bool) -> (Ac
         let progress = results.iter().map(|one| one.lock().expect("nobody panics with it").clone()).collect();
         let mut shared = shared.lock().expect("nobody panics with it");
         let (files, ledger) = (std::mem::take(&mut shared.files), std::mem::take(&mut shared.ledger));
-        (account, Played { progress, files, ledger })
+        (account, Played { requests: shared.agreed.count, progress, files, ledger })
     })
 }
 
@@ -166,7 +169,7 @@ impl Director<'_> {
                 shared.accuse("nothing can happen any more, and the run has not ended".into());
                 break;
             };
-            if !matches!(event, Event::Reads { .. }) {
+            if !matches!(event, Event::Reads { .. } | Event::Wishes) {
                 self.moves += 1;
                 self.trouble();
             }
@@ -262,6 +265,8 @@ impl Director<'_> {
             }
             Event::GraceEnds => self.agent.grace_ends(&mut shared.lock().expect("nobody panics with it")),
             Event::Reads { who } => self.agent.reads(who, &mut shared.lock().expect("nobody panics with it")),
+            Event::Wishes => self.agent.wishes(&mut shared.lock().expect("nobody panics with it")),
+            Event::Answers => self.agent.takes_answers(&mut shared.lock().expect("nobody panics with it")),
             Event::Dooms => self.agent.dooms(&mut shared.lock().expect("nobody panics with it")),
         }
     }

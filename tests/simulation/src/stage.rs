@@ -4,6 +4,7 @@
 
 use crate::cuts::{Ledger, SavedState};
 use crate::random::Random;
+use crate::requests::AgreedChanges;
 use ligament_shm::socket::SocketFrame;
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -80,6 +81,10 @@ pub enum Event {
     Reads { who: u32 },
     /// The time in which instances that the manager has called dead may show that they live is over.
     Dooms,
+    /// People look at the run, and may steer it.
+    Wishes,
+    /// The head takes the answers of instances to changes.
+    Answers,
 }
 
 /// The state that a thread may use while it has the turn.
@@ -113,6 +118,7 @@ pub struct Shared {
     /// The files of checkpoints, by the bits of the moment and the instance, and what the head knows of them.
     pub files: BTreeMap<(u64, u32), SavedState>,
     pub ledger: Ledger,
+    pub agreed: AgreedChanges,
 }
 
 impl Shared {
@@ -137,6 +143,7 @@ impl Shared {
             slept_out: 0,
             files: BTreeMap::new(),
             ledger: Ledger::default(),
+            agreed: AgreedChanges::default(),
         }
     }
 

@@ -43,6 +43,13 @@ fn each_message_is_received_once_over_all_runs_or_there_is_no_checkpoint() {
     let (whole, void, resumed) = (sum(|one| one.whole), sum(|one| one.void), sum(|one| one.resumed));
     let (under_way, dropped) = (sum(|one| one.under_way), sum(|one| one.dropped as usize));
     let (over, ended) = (sum(|one| one.over), sum(|one| one.ended));
+    let wishes = [
+        sum(|one| one.requests.settings),
+        sum(|one| one.requests.halts),
+        sum(|one| one.requests.saves),
+        sum(|one| one.requests.given_up),
+    ];
+    println!("{wishes:?} settings, halts and checkpoints that people wished, and times given up for these");
     println!(
         "{} schedules, {} runs, {ended} ended by a fault; {whole} checkpoints, {void} given up; {resumed} runs \
          resumed, with {under_way} messages under way, {dropped} sent again, {over} instances over",
@@ -58,4 +65,5 @@ fn each_message_is_received_once_over_all_runs_or_there_is_no_checkpoint() {
     for count in [whole, void, resumed, under_way, dropped, over, ended] {
         assert!(count > 20, "{whole}, {void}, {resumed}, {under_way}, {dropped}, {over}, {ended}");
     }
+    assert!(wishes.iter().all(|count| *count > 20), "{wishes:?}");
 }

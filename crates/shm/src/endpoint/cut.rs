@@ -81,7 +81,8 @@ pub(super) struct ChannelMarks {
     /// of a checkpoint count here, and marks and dropped messages do not.
     offset: i64,
     /// Moments of the marks that have come since the last save, with the position of the message behind each.
-    marks: VecDeque<(f64, u64)>,
+    /// It is negative if more messages were still to be dropped than had come.
+    marks: VecDeque<(f64, i64)>,
     /// Number of messages that are still to be dropped.
     dropped: u64,
     /// Number of messages that were dropped, less those that come from a checkpoint.
@@ -163,8 +164,8 @@ impl<C: Custodian> Endpoint<C> {
         let channel = &mut self.receives[index];
         // The end of a channel belongs to no checkpoint: a resumed sender ends it once more.
         let end_waits = channel.queue.back().is_some_and(|message| message.header.is_end());
-        let received = channel.received() - u64::from(channel.ended && !end_waits);
-        let waiting = channel.queue.len() as u64 - u64::from(end_waits);
+        let received = channel.received() as i64 - i64::from(channel.ended && !end_waits);
+        let waiting = channel.queue.len() as i64 - i64::from(end_waits);
         let ended = channel.ended;
         let marks = &mut channel.marks().marks;
         while marks.front().is_some_and(|&(moment, _)| moment < cut.moment) {
@@ -177,10 +178,10 @@ impl<C: Custodian> Endpoint<C> {
                 at
             }
             Some(_) => return cut.is_void = true,
-            None => u64::MAX,
+            None => i64::MAX,
         };
         if behind < received {
-            return cut.dropped.push((index, received - behind));
+            return cut.dropped.push((index, (received - behind) as u64));
         }
         if mark.is_none() && !ended {
             cut.awaited.insert(index);
@@ -206,12 +207,18 @@ impl<C: Custodian> Endpoint<C> {
         self.return_credit(index, 0);
         let channel = &mut self.receives[index];
         channel.marks().offset -= 1;
-        let position = channel.position();
+        // The messages that are still to be dropped come behind the mark, and the code has received them in the
+        // run before.
+        let received_before = channel.marks().dropped;
+        let position = channel.position() as i64 - received_before as i64;
         let mut is_new = true;
         for cut in &mut self.cuts {
             if cut.awaited.contains(&index) && cut.moment <= moment {
                 cut.awaited.remove(&index);
                 cut.is_void |= cut.moment < moment;
+                if received_before > 0 {
+                    cut.dropped.push((index, received_before));
+                }
             }
             is_new &= cut.moment < moment;
         }

@@ -1,10 +1,13 @@
-//! An instance saves, as `crates/instance/src/checkpoint` does, and goes on from what it saved.
+//! An instance saves, as `crates/instance/src/checkpoint` does, and goes on from what it saved. It asks in each
+//! step whether somebody steers.
 
 use super::{PlayedInstance, Progress, Stop};
 use crate::cuts::{SavedState, Start};
 use ligament_shm::endpoint::ChannelRemainder;
+use ligament_shm::steering::Gate;
 use ligament_wire::control::{CheckpointOutcome, Request};
 use ligament_wire::steering::ModelTime;
+use std::collections::BTreeSet;
 
 /// Maximum number of checkpoints of an instance that are not whole.
 const MAX_OPEN_CHECKPOINTS: usize = 8;
@@ -33,15 +36,48 @@ impl PlayedInstance<'_> {
         first
     }
 
+    /// Asks before a step whether somebody steers, and waits at halts.
+    pub(super) fn steer(&mut self, number: usize) -> Result<(), Stop> {
+        let script = self.script;
+        let Some(cuts) = script.cuts.as_ref().filter(|cuts| cuts.is_steered) else { return Ok(()) };
+        let me = self.actor.me;
+        let time = cuts.time(me, number);
+        let settings = self.again(|part| part.endpoint().steer(0, Gate::Step, time))?;
+        self.check_told();
+        let numbers = settings.iter().map(|body| u64::from_le_bytes(body[..].try_into().expect("eight bytes")));
+        for change in numbers {
+            if !self.made.insert(change) {
+                self.accuse(format!("makes change {change} again at {time}"));
+            }
+        }
+        let mut shared = self.actor.shared();
+        let is_due = |at: f64, ranks: &BTreeSet<u32>| at <= time && ranks.contains(&me);
+        let agreed = shared.agreed.settings.iter();
+        let due: BTreeSet<u64> =
+            agreed.filter(|(_, (at, ranks))| is_due(*at, ranks)).map(|(&change, _)| change).collect();
+        if due != self.made {
+            let words = format!("part{me} at {time} has made {:?}, and {due:?} were agreed on", self.made);
+            shared.accuse(words);
+        }
+        if let Some(at) = shared.agreed.halt.filter(|&at| at <= time) {
+            shared.accuse(format!("part{me} goes on at {time} behind the halt at {at}"));
+        }
+        Ok(())
+    }
+
     /// Saves before a step, if a checkpoint is due.
     pub(super) fn save_if_due(&mut self, number: usize) -> Result<(), Stop> {
         let Some(cuts) = &self.script.cuts else { return Ok(()) };
         self.end_cuts(false)?;
         let me = self.actor.me;
-        let (begin, step) = cuts.clocks[me as usize];
-        let Some(moment) = cuts.moments.due(self.saved, begin + step * number as f64) else { return Ok(()) };
+        let time = cuts.time(me, number);
+        let ruled = cuts.moments.due(self.saved, time);
+        let asked = if cuts.is_steered { self.endpoint().save_due(time)? } else { None };
+        let asked = asked.filter(|&at| self.saved.is_none_or(|saved| at > saved));
+        let Some(moment) = ruled.into_iter().chain(asked).reduce(f64::max) else { return Ok(()) };
         self.actor.shared().tell(|| format!("part{me} saves at {moment}, before step {number}"));
         self.endpoint().begin_cut(moment)?;
+        self.endpoint().notes_save(moment)?;
         self.saved = Some(moment);
         let channels = vec![ChannelRemainder::default(); self.receives.len()];
         self.open.push(SavedState { moment, step: number, progress: self.progress.clone(), channels });
@@ -52,6 +88,12 @@ impl PlayedInstance<'_> {
     fn end_cuts(&mut self, all: bool) -> Result<(), Stop> {
         if self.open.is_empty() {
             return Ok(());
+        }
+        for moment in self.endpoint().steering().withdrawn_saves() {
+            // A checkpoint of the rules was not withdrawn.
+            if self.script.cuts.as_ref().is_some_and(|cuts| !cuts.moments.has(moment)) {
+                self.endpoint().void_cut(moment);
+            }
         }
         let too_many = self.open.len() > MAX_OPEN_CHECKPOINTS;
         let ended = if all { self.endpoint().end_all_cuts() } else { self.endpoint().ended_cuts()? };
