@@ -272,7 +272,8 @@ static void count(void) {
 }
 
 int main(int argc, char **argv) {
-    const lig_submodel submodel = {sizeof submodel, nothing, done, nothing, solve, nothing, NULL};
+    const lig_submodel submodel = {.size = sizeof submodel, .initialise = nothing, .is_done = done,
+                                   .observe = nothing, .solve = solve, .observe_final = nothing};
     const char *role = argc > 1 ? argv[1] : "";
     if (strcmp(role, "giver") == 0) giver();
     if (strcmp(role, "rows") == 0) rows();

@@ -83,24 +83,6 @@ def test_a_code_without_a_flag_is_refused_at_the_start(start):
     assert start(calls("unflagged")).status == 0
 
 
-def test_a_light_component_is_refused_at_the_start(start):
-    model = """
-ymmsl_version: v0.2
-models:
-  light:
-    components:
-      source: {ports: {o_f: out}, implementation: code}
-      sink: {ports: {f_init: in}, implementation: many}
-    conduits: {source.out: sink.in}
-programs: {code: {executable: /bin/true}, many: {executable: /bin/true}}
-ligament: {light: [many]}
-checkpoints: {simulation_time: [{every: 1.0}]}
-"""
-    run = start(model)
-    assert run.status == 2 and "sink is a light component" in run.text, run.text
-    assert "checkpoint-unsupported" in run.text and not (run.directory / "run.json").exists()
-
-
 def test_calls_in_a_wrong_order(start, python_code):
     begin = """
         instance = Instance({Operator.O_F: ["out"]}, InstanceFlags.USES_CHECKPOINT_API)

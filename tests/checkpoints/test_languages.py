@@ -20,9 +20,9 @@ WITHIN_PASSES = CHECKPOINTS.replace("{every: 1.0}, ", "")
 
 @pytest.fixture
 def command(monkeypatch, tmp_path):
-    """Compiles the micro model in a language, and returns the command that starts it."""
+    """Compiles a program in a language, and returns the command that starts it."""
     monkeypatch.setattr(programs, "DRIVERS", HERE)
-    return lambda language: programs.LANGUAGES[language]("micro", tmp_path)
+    return lambda language, name="micro": programs.LANGUAGES[language](name, tmp_path)
 
 
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran", "java"])

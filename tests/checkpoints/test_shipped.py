@@ -1,5 +1,5 @@
 """Components that come with Ligament, in runs with checkpoints: sources save their place, mappers keep nothing,
-and sinks begin new files."""
+sinks begin new files, and those in Python save what the user's classes say."""
 
 import pytest
 from conftest import implementations
@@ -28,20 +28,64 @@ settings:
   sums.as: sum
 """
 
-IMPLICIT = """
+PYTHON = """
 ymmsl_version: v0.2
 models:
-  windows:
+  chain:
     components:
-      one: {ports: {o_i: out, s: in}, implementation: peer}
-      two: {ports: {o_i: out, s: in}, implementation: peer}
-      between: {implementation: ligament.mappers.implicit}
+      rain: {ports: {o_i: out}, implementation: ligament.sources.python}
+      sums: {ports: {f_init: in, o_f: out}, implementation: ligament.mappers.python}
+      half: {ports: {f_init: in, o_f: out}, implementation: ligament.mappers.python}
+      total: {ports: {f_init: in}, implementation: ligament.sinks.python}
+      shown: {ports: {f_init: in}, implementation: ligament.sinks.python}
+      listener: {ports: {s: in}, implementation: listener}
     conduits:
-      one.out: between.one_in
-      between.one_out: one.in
-      two.out: between.two_in
-      between.two_out: two.in
-settings: {between.window: 1.0, between.until: 3.0}
+      rain.out: sums.in
+      sums.out: [half.in, total.in]
+      half.out: [listener.in, shown.in]
+settings:
+  rain.function: PLACE/parts.py:rain
+  sums.function: PLACE/parts.py:Sums
+  half.function: PLACE/parts.py:half
+  total.function: PLACE/parts.py:Total
+  shown.function: PLACE/parts.py:show
+"""
+
+PARTS = """
+from ligament import InstanceFlags, Mapper, Message
+
+def rain():
+    for hour in range(10):
+        yield float(hour), 0.1 * hour
+
+class Sums(Mapper):
+    def __init__(self, instance):
+        self.sum = 0.0
+    def map(self, messages):
+        self.sum = 0.75 * self.sum + messages["in"].data
+        return {"out": self.sum}
+    def save(self, instance):
+        instance.save_snapshot(Message(0.0, None, self.sum))
+    def restore(self, instance):
+        self.sum = instance.load_snapshot().data
+
+def half(messages):
+    return {"out": 0.5 * messages["in"].data}
+
+class Total:
+    flags = InstanceFlags.USES_CHECKPOINT_API
+    def __init__(self):
+        self.total = 0.0
+    def __call__(self, message):
+        self.total += message.data
+        print("total", repr(self.total), flush=True)
+    def save(self, instance):
+        instance.save_snapshot(Message(0.0, None, self.total))
+    def restore(self, instance):
+        self.total = instance.load_snapshot().data
+
+def show(message):
+    print("shown", message.data, flush=True)
 """
 
 
@@ -77,6 +121,44 @@ def test_sources_save_their_place_mappers_keep_nothing_and_sinks_begin_new_files
     assert any(1 < length < len(whole) for length in lengths), lengths
 
 
-def test_a_component_whose_state_cannot_be_saved_is_named(start):
-    refused = start(IMPLICIT + implementations("peer") + every(1.0))
-    assert refused.status != 0 and "between is a ligament.mappers.implicit" in refused.text, refused.text
+@pytest.fixture
+def python_chain(tmp_path):
+    (tmp_path / "parts.py").write_text(PARTS)
+    return PYTHON.replace("PLACE", str(tmp_path)) + implementations("listener")
+
+
+def test_components_in_python_save_what_their_functions_say(start, python_chain):
+    model = python_chain
+    plain, saved = start(model), start(model + every(2.0))
+    assert plain.status == 0 and plain.end("listener").count("\n") == 11, plain.text
+    assert saved.status == 0 and saved.end("listener") == plain.end("listener"), saved.text
+    totals = saved.file("total", "output.log").splitlines()
+    found = saved.checkpoints()
+    assert len(found) >= 3, saved.text
+    for number, record in found.items():
+        resumed = start(model, saved.resume_file(number))
+        assert resumed.status == 0, resumed.text
+        if "listener" not in record["over"]:
+            assert resumed.end("listener") == plain.end("listener"), record
+        if "total" not in record["over"]:
+            rows = resumed.file("total", "output.log").splitlines()
+            assert 0 < len(rows) < len(totals) and rows == totals[-len(rows):], record
+
+
+def test_a_class_in_python_that_does_not_say_what_it_keeps_is_refused(start, python_chain, tmp_path):
+    model = python_chain
+    (tmp_path / "parts.py").write_text(PARTS.replace("flags =", "other ="))
+    refused = start(model + every(2.0))
+    assert refused.status != 0 and "total says that it saves its state, and has no functions" in refused.text
+    (tmp_path / "parts.py").write_text(PARTS.replace("def save", "def other"))
+    refused = start(model + every(2.0))
+    assert refused.status != 0 and "has no function" in refused.text, refused.text
+
+
+def test_a_source_that_has_lost_messages_is_named(start, chain, tmp_path):
+    saved = start(chain + every(3.0))
+    assert saved.status == 0, saved.text
+    (tmp_path / "table.csv").write_text("time,value\n0,0.0\n1,0.1\n")
+    number = max(number for number, record in saved.checkpoints().items() if "table" not in record["over"])
+    refused = start(chain, saved.resume_file(number))
+    assert refused.status != 0 and "the run that is resumed had sent" in refused.text, refused.text

@@ -376,6 +376,34 @@ impl Instance {
         self.save(py, &Call("save_final_snapshot"), message, Core::save_final_snapshot)
     }
 
+    /// Notes whether a submodel has functions for its state, before its passes begin.
+    fn _note_state_functions(&self, py: Python<'_>, has_functions: bool) -> PyResult<()> {
+        let name = &Call("run_submodel");
+        self.detached(py, name, |core| core.note_state_functions(has_functions))
+    }
+
+    /// True if the driver of a submodel makes the calls for checkpoints.
+    fn _saves_state(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.core(py, &Call("run_submodel"))?.saves_state())
+    }
+
+    /// True if a submodel must save its state at the end of a pass, by `save_snapshot`.
+    fn _is_save_of_submodel_due(&self, py: Python<'_>) -> PyResult<bool> {
+        self.detached(py, &Call("run_submodel"), Core::is_save_of_submodel_due)
+    }
+
+    /// Raises an error if a function of a submodel, `save` or `restore`, has not made its call.
+    fn _check_state_call(&self, py: Python<'_>, function: &str) -> PyResult<()> {
+        let core = self.core(py, &Call("run_submodel"))?;
+        core.check_state_call(function).map_err(|error| self.error(py, error))
+    }
+
+    /// Says that this instance keeps no state, although its flags say that it saves some.
+    fn _keeps_no_state(&self, py: Python<'_>) -> PyResult<()> {
+        self.core(py, &Call("run_light"))?.keeps_no_state();
+        Ok(())
+    }
+
     /// Applies changes of settings. Call it once in each step, before the step's work, with the step's model
     /// time in s. Returns true if settings have changed; the code then reads the settings that the step needs
     /// again. All instances that a change concerns make it in their first step at or after the same model time.

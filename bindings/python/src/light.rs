@@ -4,7 +4,7 @@
 use crate::core_handle::CoreHandle;
 use crate::errors;
 use crate::instance::{declared, flags_of, watch_signals, Instance};
-use ligament_instance::{run_light_with, Error, Instance as Core, Submodel};
+use ligament_instance::{run_light_with, Error, Instance as Core, Submodel, SubmodelState};
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -18,6 +18,8 @@ struct LightComponent {
     submodel: Py<PyAny>,
     instance: Py<PyAny>,
     raised: PendingException,
+    /// True if the submodel has functions that save and restore its state.
+    has_state: bool,
 }
 
 impl LightComponent {
@@ -130,6 +132,14 @@ impl Submodel for LightComponent {
         }
     }
 
+    fn state(&mut self) -> Option<&mut dyn SubmodelState> {
+        if self.has_state {
+            Some(self)
+        } else {
+            None
+        }
+    }
+
     /// Sinks that come with Ligament close their files.
     fn finish(&mut self, core: &mut Core) -> Result<(), Error> {
         let closes = Python::attach(|py| self.submodel.bind(py).hasattr("_ligament_finish").unwrap_or(false));
@@ -139,6 +149,28 @@ impl Submodel for LightComponent {
             Ok(())
         }
     }
+}
+
+impl SubmodelState for LightComponent {
+    fn model_time(&mut self) -> Result<f64, Error> {
+        Python::attach(|py| {
+            let time = self.submodel.call_method0(py, "model_time").and_then(|time| time.extract(py));
+            time.map_err(|error| keep(py, error, &self.raised))
+        })
+    }
+
+    fn save(&mut self, core: &mut Core) -> Result<(), Error> {
+        self.call("save", core)
+    }
+
+    fn restore(&mut self, core: &mut Core) -> Result<(), Error> {
+        self.call("restore", core)
+    }
+}
+
+/// Returns true if a submodel has functions that save and restore its state.
+fn has_state(py: Python<'_>, submodel: &Py<PyAny>) -> PyResult<bool> {
+    py.import("ligament._submodel")?.call_method1("has_state", (submodel,))?.is_truthy()
 }
 
 /// Runs all instances of this program. `wrap` makes Python's instance from the compiled half, and `make` makes
@@ -161,7 +193,8 @@ pub fn run_light(
             let half = Py::new(py, Lending(Some(Instance::light(core, raised.clone()))));
             let made = half.and_then(|half| wrap.call1(py, (half,))).and_then(|instance| {
                 let submodel = lent(py, &instance, core, || make.call1(py, (&instance,)))?;
-                Ok(LightComponent { submodel, instance, raised: raised.clone() })
+                let has_state = has_state(py, &submodel)?;
+                Ok(LightComponent { submodel, instance, raised: raised.clone(), has_state })
             });
             made.map_err(|error| keep(py, error, &raised))
         })

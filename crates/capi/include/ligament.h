@@ -383,10 +383,10 @@ typedef struct {
     int64_t shape[LIG_MAX_DIMS];
 } lig_expected;
 
-// A submodel, given by its functions. None of them may be NULL, and each gets `user`. A function returns
-// `LIG_OK`, or another status after it has written the reason to `error`. It may use the instance until it
-// returns, by one thread at a time; `is_done` may not. A function must not free the instance, and no exception
-// may leave it.
+// A submodel, given by its functions. Only those behind `user` may be NULL, and each gets `user`. A function
+// returns `LIG_OK`, or another status after it has written the reason to `error`. It may use the instance
+// until it returns, by one thread at a time; `is_done` and `model_time` may not. A function must not free the
+// instance, and no exception may leave it.
 typedef struct {
     // `sizeof(lig_submodel)`
     size_t size;
@@ -402,6 +402,16 @@ typedef struct {
     lig_status (*observe_final)(lig_instance *instance, void *user, lig_error *error);
     // Data of the caller.
     void *user;
+    // Saves the state by one call of `lig_save_snapshot`. Called after a step or after `observe_final`, if the
+    // instance has the flag `LIG_USES_CHECKPOINT_API` and a checkpoint is due. NULL, with `restore`, for a
+    // submodel whose state is not saved.
+    lig_status (*save)(lig_instance *instance, void *user, lig_error *error);
+    // Sets the state from the message that `lig_load_snapshot` gives. If the state was saved between two
+    // passes, `initialise` follows; otherwise the pass goes on.
+    lig_status (*restore)(lig_instance *instance, void *user, lig_error *error);
+    // Writes the model time that the state has reached, s, to `time`. Asked after each step, because it
+    // decides when the state is saved. May be NULL if the submodel makes no steps.
+    lig_status (*model_time)(void *user, double *time, lig_error *error);
 } lig_submodel;
 
 // The common part of all instances of a light program.
@@ -1267,8 +1277,9 @@ lig_status lig_value_set(lig_value *map, const char *key, lig_value *item, lig_e
 lig_status lig_value_new_settings(const lig_value *map, lig_value **settings, lig_error *error);
 
 // Runs a formal submodel: `initialise`, then `observe` and `solve` until `is_done`, then `observe_final`. This
-// is repeated as long as there are messages to start from. If a function fails, the whole run ends with its
-// text, and its status is returned.
+// is repeated as long as there are messages to start from. If the instance has the flag
+// `LIG_USES_CHECKPOINT_API`, the state is saved and restored, too, by the functions that are given for that.
+// If a function fails, the whole run ends with its text, and its status is returned.
 //
 // `instance` and `submodel` are valid; `error` may be NULL.
 lig_status lig_run_submodel(lig_instance *instance,

@@ -4,7 +4,7 @@ use crate::instance::{declared, flags, language, lig_instance, lig_instance_opti
 use crate::options::{read, read_required, SizePrefixed};
 use crate::status::{guard, lig_error, lig_status_code};
 use crate::submodel::{lig_submodel, Functions};
-use ligament_instance::{run_light_with, Call, Error, Instance, Submodel};
+use ligament_instance::{run_light_with, Call, Error, Instance, Submodel, SubmodelState};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -87,6 +87,10 @@ impl Submodel for LightInstance {
 
     fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error> {
         self.functions().observe_final(instance)
+    }
+
+    fn state(&mut self) -> Option<&mut dyn SubmodelState> {
+        self.functions().state()
     }
 }
 

@@ -4,15 +4,15 @@ use crate::instance::{lig_instance, used};
 use crate::misuse::Misuse;
 use crate::options::{lig_bool, read_required, SizePrefixed};
 use crate::status::{self, guard, lig_error, lig_status, lig_status_code};
-use ligament_instance::{run_submodel, Call, Error, InCall, Instance, Submodel};
+use ligament_instance::{run_submodel, Call, Error, InCall, Instance, Submodel, SubmodelState};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
 
-/// A submodel, given by its functions. None of them may be NULL, and each gets `user`. A function returns
-/// `LIG_OK`, or another status after it has written the reason to `error`. It may use the instance until it
-/// returns, by one thread at a time; `is_done` may not. A function must not free the instance, and no exception
-/// may leave it.
+/// A submodel, given by its functions. Only those behind `user` may be NULL, and each gets `user`. A function
+/// returns `LIG_OK`, or another status after it has written the reason to `error`. It may use the instance
+/// until it returns, by one thread at a time; `is_done` and `model_time` may not. A function must not free the
+/// instance, and no exception may leave it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_submodel {
@@ -54,6 +54,30 @@ pub struct lig_submodel {
     >,
     /// Data of the caller.
     pub user: *mut c_void,
+    /// Saves the state by one call of `lig_save_snapshot`. Called after a step or after `observe_final`, if the
+    /// instance has the flag `LIG_USES_CHECKPOINT_API` and a checkpoint is due. NULL, with `restore`, for a
+    /// submodel whose state is not saved.
+    pub save: Option<
+        unsafe extern "C" fn(
+            instance: *mut lig_instance,
+            user: *mut c_void,
+            error: *mut lig_error,
+        ) -> lig_status_code,
+    >,
+    /// Sets the state from the message that `lig_load_snapshot` gives. If the state was saved between two
+    /// passes, `initialise` follows; otherwise the pass goes on.
+    pub restore: Option<
+        unsafe extern "C" fn(
+            instance: *mut lig_instance,
+            user: *mut c_void,
+            error: *mut lig_error,
+        ) -> lig_status_code,
+    >,
+    /// Writes the model time that the state has reached, s, to `time`. Asked after each step, because it
+    /// decides when the state is saved. May be NULL if the submodel makes no steps.
+    pub model_time: Option<
+        unsafe extern "C" fn(user: *mut c_void, time: *mut f64, error: *mut lig_error) -> lig_status_code,
+    >,
 }
 
 // SAFETY: the size comes first, and every other member is a pointer that may be null: all zeros are valid.
@@ -75,6 +99,9 @@ pub(crate) struct Functions {
     observe: Operation,
     solve: Operation,
     observe_final: Operation,
+    /// The functions that save and restore the state.
+    state: Option<(Operation, Operation)>,
+    model_time: Option<unsafe extern "C" fn(*mut c_void, *mut f64, *mut lig_error) -> lig_status_code>,
     user: *mut c_void,
     /// The status of the function that failed.
     failed: Rc<Cell<Option<lig_status_code>>>,
@@ -95,8 +122,14 @@ impl Functions {
         fn given<T>(function: Option<T>, name: &str) -> Result<T, Error> {
             function.ok_or_else(|| Misuse::NoFunction { name: name.to_owned() }.into())
         }
+        let state = match (submodel.save, submodel.restore) {
+            (None, None) => None,
+            (save, restore) => Some((given(save, "save")?, given(restore, "restore")?)),
+        };
         let functions = Functions {
             handle,
+            state,
+            model_time: submodel.model_time,
             driver,
             turn: Some(turn),
             initialise: given(submodel.initialise, "initialise")?,
@@ -193,11 +226,40 @@ impl Submodel for Functions {
     fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error> {
         self.call(self.observe_final, instance)
     }
+
+    fn state(&mut self) -> Option<&mut dyn SubmodelState> {
+        self.state?;
+        Some(self)
+    }
+}
+
+impl SubmodelState for Functions {
+    fn model_time(&mut self) -> Result<f64, Error> {
+        let Some(function) = self.model_time else {
+            return Err(Misuse::NoFunction { name: "model_time".to_owned() }.into());
+        };
+        let mut time = f64::NAN;
+        // SAFETY: the caller gave the function for this purpose.
+        let called = call(|error| unsafe { function(self.user, &raw mut time, error) });
+        called.map(|()| time).map_err(|(status, error)| {
+            self.failed.set(Some(status));
+            error
+        })
+    }
+
+    fn save(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        self.state.map_or(Ok(()), |(save, _)| self.call(save, instance))
+    }
+
+    fn restore(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        self.state.map_or(Ok(()), |(_, restore)| self.call(restore, instance))
+    }
 }
 
 /// Runs a formal submodel: `initialise`, then `observe` and `solve` until `is_done`, then `observe_final`. This
-/// is repeated as long as there are messages to start from. If a function fails, the whole run ends with its
-/// text, and its status is returned.
+/// is repeated as long as there are messages to start from. If the instance has the flag
+/// `LIG_USES_CHECKPOINT_API`, the state is saved and restored, too, by the functions that are given for that.
+/// If a function fails, the whole run ends with its text, and its status is returned.
 ///
 /// # Safety
 /// `instance` and `submodel` are valid; `error` may be NULL.

@@ -11,6 +11,8 @@ use ligament_model::IMPLEMENTATION_SETTING;
 
 /// Beginning of the names of all sources.
 const SOURCES: &str = "ligament.sources.";
+/// Name of the only mapper that keeps something.
+const IMPLICIT: &str = "ligament.mappers.implicit";
 
 /// Runs all instances of shipped components of the run that the environment names, to their ends.
 ///
@@ -38,8 +40,8 @@ pub fn run_ended_instance() -> Result<(), Fault> {
 
 fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {
     let what = settings::text(instance, IMPLEMENTATION_SETTING)?.unwrap_or_default();
-    // Sources save their place. Mappers keep nothing, and sinks begin new files.
-    if !what.starts_with(SOURCES) {
+    // Sources save their place. Other mappers keep nothing, and sinks begin new files.
+    if !what.starts_with(SOURCES) && what != IMPLICIT {
         instance.keeps_no_state();
     }
     Ok(match &*what {
@@ -62,7 +64,7 @@ fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {
         "ligament.mappers.difference" => Box::new(MapperSubmodel::of(mappers::Difference)),
         "ligament.mappers.regrid" => Box::new(MapperSubmodel::of(mappers::Regrid::new(instance)?)),
         "ligament.mappers.mesh" => Box::new(MapperSubmodel::of(mappers::Mesh::new(instance)?)),
-        "ligament.mappers.implicit" => Box::new(Implicit::new(instance)?),
+        IMPLICIT => Box::new(Implicit::new(instance)?),
         other => {
             let fault = fault!(
                 SHIPPED_SETTING_WRONG,

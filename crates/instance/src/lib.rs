@@ -73,7 +73,7 @@ pub use own::{run_python_filters_by, Interpreter};
 pub use ports::{PortName, Ports};
 pub use receive::Wait;
 pub use steer::SettingDeclaration;
-pub use submodel::{run_submodel, Submodel};
+pub use submodel::{run_submodel, Submodel, SubmodelState};
 pub use sys::CrashNote;
 pub use tap_writer::PublishedField;
 pub use turn::{Call, CallGuard, InCall, Overlap};

@@ -3,10 +3,11 @@
 //! receiving, times, overlays and slots.
 
 use crate::error::{Error, MapperError, PortError};
+use crate::flags::Flags;
 use crate::instance::Instance;
 use crate::message::{Message, MessageTimes, Outgoing};
 use crate::ports::Ports;
-use crate::submodel::{run_submodel, Submodel};
+use crate::submodel::{run_submodel, Submodel, SubmodelState};
 use ligament_model::Operator;
 use ligament_wire::times::is_before;
 use ligament_wire::{Value, ValueRef};
@@ -18,6 +19,17 @@ pub trait Mapper {
     /// Returns the ports of this code, which must fit the model's: those of F_INIT receive, and those of
     /// O_F send. By default, the model's ports are used.
     fn ports(&self) -> Option<Ports> {
+        None
+    }
+
+    /// Returns the flags of the instance. A run with checkpoints needs to know what the mapper keeps from one
+    /// pass to the next.
+    fn flags(&self) -> Flags {
+        Flags::default()
+    }
+
+    /// Returns the functions that save and restore what the mapper keeps from one pass to the next.
+    fn state(&mut self) -> Option<&mut dyn SubmodelState> {
         None
     }
 
@@ -240,6 +252,10 @@ impl<M: Mapper> Submodel for MapperSubmodel<M> {
         self.mapper.map(&inputs, &mut outputs)?;
         outputs.check()
     }
+
+    fn state(&mut self) -> Option<&mut dyn SubmodelState> {
+        self.mapper.state()
+    }
 }
 
 /// Joins the run as a mapper, and maps until its conduits end. An error ends the run with its text.
@@ -247,6 +263,6 @@ impl<M: Mapper> Submodel for MapperSubmodel<M> {
 /// # Errors
 /// As `Instance::new` and `run_submodel`.
 pub fn run_mapper(mapper: impl Mapper) -> Result<(), Error> {
-    let mut instance = Instance::new(mapper.ports().as_ref())?;
+    let mut instance = Instance::with_options(mapper.ports().as_ref(), mapper.flags(), "rust")?;
     run_submodel(&mut instance, &mut MapperSubmodel::of(mapper))
 }

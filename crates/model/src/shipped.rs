@@ -353,11 +353,6 @@ impl ShippedComponent {
         }
     }
 
-    /// Returns true if checkpoints can save the state of this component.
-    pub fn is_savable(&self) -> bool {
-        !self.in_python && self.name != IMPLICIT
-    }
-
     /// Returns the operators of the ports that conduits name, if the table lists no ports: that of the ports
     /// that receive, and that of those that send.
     pub fn free_operators(&self) -> (Operator, Operator) {

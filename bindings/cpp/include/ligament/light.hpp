@@ -15,6 +15,7 @@ namespace detail {
 struct Light {
     std::function<std::unique_ptr<Submodel>(Instance &)> make_submodel;
     std::exception_ptr failed;
+    Flags flags;
 
     // One component.
     struct Member : Running {
@@ -25,6 +26,9 @@ struct Light {
             : Running{&own_instance, nullptr, &light.failed}, own_instance(Instance::LightHandle{handle}),
               own_submodel(light.make_submodel(own_instance)) {
             submodel = own_submodel.get();
+            if (light.saves_state() && !has_state(submodel))
+                throw UsageError("the submodel does not extend SubmodelState, which Flags::uses_checkpoint_api "
+                                 "asks for (ligament explain checkpoint-flags)");
         }
     };
 
@@ -41,6 +45,10 @@ struct Light {
         }
     }
 
+    bool saves_state() const {
+        return (static_cast<std::uint64_t>(flags) & LIG_USES_CHECKPOINT_API) != 0;
+    }
+
     static void release(void *user) { delete static_cast<Member *>(static_cast<Running *>(user)); }
 };
 
@@ -51,13 +59,15 @@ struct Light {
 // which may be used in the submodel's constructor and functions. A function is called when each connected port
 // of its operator, and each slot, has a message or the end of its conduit. So a function can receive once from
 // each port. If a function throws, the whole run ends with the text of the exception, which run_light throws
-// again.
-inline void run_light(std::function<std::unique_ptr<Submodel>(Instance &)> make) {
-    detail::Light light{std::move(make), nullptr};
-    const lig_submodel submodel = detail::Running::functions(nullptr);
+// again. `flags` are those of every instance.
+inline void run_light(std::function<std::unique_ptr<Submodel>(Instance &)> make, Flags flags = Flags::none) {
+    detail::Light light{std::move(make), nullptr, flags};
+    const lig_submodel submodel = light.saves_state() ? detail::Running::functions_with_state(nullptr)
+                                                      : detail::Running::functions(nullptr);
     lig_instance_options options{};
     options.size = sizeof options;
     options.language = "c++";
+    options.flags = static_cast<std::uint64_t>(flags);
     lig_light given{};
     given.size = sizeof given;
     given.submodel = &submodel;
@@ -73,8 +83,8 @@ inline void run_light(std::function<std::unique_ptr<Submodel>(Instance &)> make)
 
 // Does the same for a submodel S whose constructor takes the instance.
 template <class S>
-void run_light() {
-    run_light([](Instance &instance) { return std::make_unique<S>(instance); });
+void run_light(Flags flags = Flags::none) {
+    run_light([](Instance &instance) { return std::make_unique<S>(instance); }, flags);
 }
 
 }  // namespace ligament

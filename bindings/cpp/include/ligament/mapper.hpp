@@ -161,6 +161,9 @@ public:
     Mapper(std::vector<std::string> inputs, std::vector<std::string> outputs)
         : ports_(Ports{{Operator::F_INIT, std::move(inputs)}, {Operator::O_F, std::move(outputs)}}) {}
 
+    // The flags of the instance. A run with checkpoints needs to know what the mapper keeps from one pass to
+    // the next; a mapper that keeps something extends SubmodelState, too.
+    virtual Flags flags() const { return Flags::none; }
     // Makes the messages of a pass. It must send one on each slot of each connected port.
     virtual void map(const Inputs &inputs, Outputs &outputs) = 0;
 
@@ -186,7 +189,8 @@ private:
 // Joins the run as a mapper, and maps as long as messages come. An exception of map() ends the run, and is
 // thrown again.
 inline void run_mapper(Mapper &mapper) {
-    Instance instance = mapper.ports() ? Instance(*mapper.ports()) : Instance();
+    Instance instance =
+        mapper.ports() ? Instance(*mapper.ports(), mapper.flags()) : Instance::with_flags(mapper.flags());
     run_submodel(instance, mapper);
 }
 

@@ -61,6 +61,7 @@ module ligament_calls
       integer(c_size_t) :: size = 0
       type(c_funptr) :: initialise, is_done, observe, solve, observe_final
       type(c_ptr) :: user = c_null_ptr
+      type(c_funptr) :: save = c_null_funptr, restore = c_null_funptr, model_time = c_null_funptr
    end type
 
    interface
@@ -714,11 +715,12 @@ module ligament_calls
          type(lig_submodel), intent(in) :: submodel
       end function
 
-      integer(c_int32_t) function lf_run_light(submodel, make, release, context) bind(c)
+      integer(c_int32_t) function lf_run_light(submodel, make, release, context, flags) bind(c)
          import
          type(lig_submodel), intent(in) :: submodel
          type(c_funptr), value :: make, release
          type(c_ptr), value :: context
+         integer(c_int64_t), value :: flags
       end function
 
       integer(c_int64_t) function lf_keep_instance(instance) bind(c)

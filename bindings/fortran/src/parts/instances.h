@@ -426,8 +426,9 @@ lig_status lf_run_submodel(int64_t key, const lig_submodel *submodel) {
 
 lig_status lf_run_light(const lig_submodel *submodel,
                         lig_status (*make)(lig_instance *, void *, void **, lig_error *),
-                        void (*release)(void *), void *context) {
-    const lig_instance_options options = {.size = sizeof options, .language = "fortran"};
+                        void (*release)(void *), void *context, int64_t flags) {
+    const lig_instance_options options = {
+        .size = sizeof options, .language = "fortran", .flags = (uint64_t)flags};
     const lig_light light = {.size = sizeof light, .submodel = submodel, .make = make, .release = release,
                              .context = context, .options = &options};
     return lig_run_light(&light, &fault);

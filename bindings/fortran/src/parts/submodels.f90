@@ -5,7 +5,7 @@ module ligament_submodels
    use ligament_instances, only: ligament_instance
    implicit none
    private
-   public :: ligament_submodel, ligament_run_submodel, ligament_run_light
+   public :: ligament_submodel, ligament_submodel_state, ligament_run_submodel, ligament_run_light
 
    ! A submodel by its operators and its end condition, for codes that leave the loop to the library.
    type, abstract :: ligament_submodel
@@ -19,7 +19,27 @@ module ligament_submodels
       procedure :: fail
    end type
 
+   ! A submodel whose state belongs to checkpoints. Its instance has the flag uses_checkpoint_api, and the
+   ! library makes the other calls for checkpoints.
+   type, abstract, extends(ligament_submodel) :: ligament_submodel_state
+   contains
+      procedure(moment), deferred :: model_time         ! the model time of the state, s; asked after each step
+      procedure(state_operation), deferred :: save      ! saves the state by one call of save_snapshot
+      procedure(state_operation), deferred :: restore   ! sets the state from the message of load_snapshot
+   end type
+
    abstract interface
+      real(real64) function moment(self)
+         import
+         class(ligament_submodel_state), intent(inout) :: self
+      end function
+
+      subroutine state_operation(self, instance)
+         import
+         class(ligament_submodel_state), intent(inout) :: self
+         type(ligament_instance), intent(in) :: instance
+      end subroutine
+
       subroutine operation(self, instance)
          import
          class(ligament_submodel), intent(inout) :: self
@@ -53,7 +73,8 @@ contains
       self%failure = why
    end subroutine
 
-   ! Runs a submodel as long as start messages come.
+   ! Runs a submodel as long as start messages come. If the instance has the flag uses_checkpoint_api, the state
+   ! of a ligament_submodel_state is saved and restored, too.
    subroutine ligament_run_submodel(instance, submodel, ierr, errmsg)
       type(ligament_instance), intent(in) :: instance
       class(ligament_submodel), intent(inout), target :: submodel
@@ -63,33 +84,49 @@ contains
       type(lig_submodel) :: functions
       one%submodel => submodel
       one%instance = instance
-      functions = table()
+      functions = table(submodel)
       functions%user = c_loc(one)
       call settle(lf_run_submodel(instance%key, functions), ierr, errmsg)
    end subroutine
 
    ! Runs all instances of this program in this process, if the model calls the component light; each begins as
    ! a copy of `submodel`. Otherwise, runs the one instance of this process. The library calls a procedure when
-   ! each connected port of its operator has a message, or its conduit has ended.
-   subroutine ligament_run_light(submodel, ierr, errmsg)
+   ! each connected port of its operator has a message, or its conduit has ended. The flags are those of every
+   ! instance.
+   subroutine ligament_run_light(submodel, ierr, errmsg, uses_checkpoint_api, keeps_no_state_for_next_use, &
+                                 state_not_required_for_next_use)
       class(ligament_submodel), intent(in), target :: submodel
       integer, intent(out), optional :: ierr
       character(len=*), intent(inout), optional :: errmsg
+      logical, intent(in), optional :: uses_checkpoint_api, keeps_no_state_for_next_use
+      logical, intent(in), optional :: state_not_required_for_next_use
+      integer(c_int64_t) :: flags
       type(original), target :: first
       type(lig_submodel) :: functions
       allocate (first%submodel, source=submodel)
-      functions = table()
-      call settle(lf_run_light(functions, c_funloc(make), c_funloc(release), c_loc(first)), ierr, errmsg)
+      functions = table(submodel)
+      flags = 0
+      if (told(uses_checkpoint_api)) flags = 2
+      if (told(keeps_no_state_for_next_use)) flags = flags + 4
+      if (told(state_not_required_for_next_use)) flags = flags + 8
+      call settle(lf_run_light(functions, c_funloc(make), c_funloc(release), c_loc(first), flags), ierr, errmsg)
       deallocate (first%submodel)
    end subroutine
 
-   type(lig_submodel) function table()
+   type(lig_submodel) function table(submodel)
+      class(ligament_submodel), intent(in) :: submodel
       table%size = c_sizeof(table)
       table%initialise = c_funloc(initialise)
       table%is_done = c_funloc(is_done)
       table%observe = c_funloc(observe)
       table%solve = c_funloc(solve)
       table%observe_final = c_funloc(observe_final)
+      select type (submodel)
+      class is (ligament_submodel_state)
+         table%save = c_funloc(save_state)
+         table%restore = c_funloc(restore_state)
+         table%model_time = c_funloc(model_time)
+      end select
    end function
 
    ! ---- what C calls
@@ -132,6 +169,41 @@ contains
       one => begun(instance, user)
       if (.not. allocated(one%submodel%failure)) call one%submodel%observe_final(one%instance)
       observe_final = outcome(one, error)
+   end function
+
+   integer(c_int32_t) function save_state(instance, user, error) bind(c, name='lf_save_state')
+      type(c_ptr), value :: instance, user, error
+      type(running), pointer :: one
+      one => begun(instance, user)
+      select type (submodel => one%submodel)
+      class is (ligament_submodel_state)
+         call submodel%save(one%instance)
+      end select
+      save_state = outcome(one, error)
+   end function
+
+   integer(c_int32_t) function restore_state(instance, user, error) bind(c, name='lf_restore_state')
+      type(c_ptr), value :: instance, user, error
+      type(running), pointer :: one
+      one => begun(instance, user)
+      select type (submodel => one%submodel)
+      class is (ligament_submodel_state)
+         call submodel%restore(one%instance)
+      end select
+      restore_state = outcome(one, error)
+   end function
+
+   integer(c_int32_t) function model_time(user, time, error) bind(c, name='lf_model_time')
+      type(c_ptr), value :: user, error
+      real(c_double), intent(out) :: time
+      type(running), pointer :: one
+      call c_f_pointer(user, one)
+      time = 0.0_c_double
+      select type (submodel => one%submodel)
+      class is (ligament_submodel_state)
+         time = submodel%model_time()
+      end select
+      model_time = outcome(one, error)
    end function
 
    integer(c_int32_t) function make(instance, context, user, error) bind(c, name='lf_make')

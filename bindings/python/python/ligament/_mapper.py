@@ -103,7 +103,7 @@ def run_mapper(mapper: Mapper) -> None:
     ports = None
     if mapper.inputs is not None or mapper.outputs is not None:
         ports = {Operator.F_INIT: mapper.inputs or (), Operator.O_F: mapper.outputs or ()}
-    run_submodel(Instance(ports), mapper)
+    run_submodel(Instance(ports, mapper.flags), mapper)
 
 
 def connected(instance: Instance, operator: Operator) -> list[str]:

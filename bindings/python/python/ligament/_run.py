@@ -106,9 +106,11 @@ def run(
     if not isinstance(model, Model):
         model = Model.load(model)
     functions = dict(functions or {})
-    light = [name for name, function in functions.items() if _is_submodel(function)]
-    for name in light:
-        functions[name] = partial(run_light, functions[name])
+    light = []
+    for name, function in functions.items():
+        if isinstance(function, type) and issubclass(function, Submodel):
+            light.append(name)
+            functions[name] = partial(run_light, function, flags=function.flags)
     problems, prepared = _Prepared.make(model, list(functions), light, settings, list(ignore))
     if prepared is None:
         raise ModelError("\n".join(str(problem) for problem in problems if problem.is_error), tuple(problems))
@@ -128,10 +130,6 @@ def run(
     if result.state != "done":
         raise RunError(_why(result, record.get("code") or ""), result)
     return result
-
-
-def _is_submodel(function: Any) -> bool:
-    return isinstance(function, type) and issubclass(function, Submodel)
 
 
 def _result(record: dict[str, Any], directory: Path, failed: tuple[str, list[str]] | None) -> RunResult:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
-from ._enums import Operator
+from ._enums import InstanceFlags, Operator
 from ._errors import Error, UsageError
 from ._instance import Instance
 from ._ligament import Message, TimeSeries, _fault, after_steps, shown_time
@@ -77,6 +77,8 @@ class Source(Submodel):
         self._until: float | None = instance.get_setting("until", "float", None)
         self._ahead: SourceMessage | None = None
         self._times = TimeSeries()
+        # The number of messages that were sent, and the time of the last one.
+        self._sent, self._at = 0, 0.0
 
     def _read(self, before: SourceMessage | None) -> SourceMessage | None:
         given, until = next(self._given, None), self._until
@@ -100,17 +102,41 @@ class Source(Submodel):
             raise wrong("malformed-source", f"{self._place}: {times}")
         return given
 
+    def _take_next(self) -> SourceMessage | None:
+        """Takes the message that is sent next, and reads the one after it."""
+        now = self._ahead
+        if now is not None:
+            self._ahead = self._read(now)
+            self._sent, self._at = self._sent + 1, now.timestamp
+        return now
+
     def initialise(self, instance: Instance) -> None:
         self._ahead = self._read(None)
 
     def is_done(self) -> bool:
         return self._ahead is None
 
+    def model_time(self) -> float:
+        return self._at
+
+    def save(self, instance: Instance) -> None:
+        """Saves the number of messages that were sent, since they can be read again."""
+        instance.save_snapshot(Message(self._at, None, self._sent))
+
+    def restore(self, instance: Instance) -> None:
+        sent = instance.load_snapshot().data
+        if sent == 0:
+            return
+        self._ahead = self._read(None)
+        while self._sent < sent:
+            if self._take_next() is None:
+                text = f"there are {self._sent} messages, and the run that is resumed had sent {sent}"
+                raise wrong("source-ends-early", f"{self._place}: {text}")
+
     def observe(self, instance: Instance) -> None:
-        now = self._ahead
+        now = self._take_next()
         if now is None:
             return
-        self._ahead = self._read(now)
         # The next time may be meant to equal the earlier one, but be a little less because of rounding in sums.
         following = None if self._ahead is None else max(self._ahead.timestamp, now.timestamp)
         next_timestamp = following if now.next_timestamp is None else now.next_timestamp
@@ -128,7 +154,8 @@ class Source(Submodel):
         pass
 
     def observe_final(self, instance: Instance) -> None:
-        pass
+        # A run that resumes at the end of the pass begins another one.
+        self._sent = 0
 
 
 class Taker(Protocol):
@@ -168,6 +195,20 @@ class Sink(Submodel):
     def _ligament_finish(self, instance: Instance) -> None:
         """Called after the last pass, unless an error ends the instance."""
         self._taker.close()
+
+
+class SinkWithState(Sink):
+    """A sink that calls an object of a class with functions for its state."""
+
+    def __init__(self, taker: Taker, owner: Any) -> None:
+        super().__init__(taker)
+        self._owner = owner
+
+    def save(self, instance: Instance) -> None:
+        self._owner.save(instance)
+
+    def restore(self, instance: Instance) -> None:
+        self._owner.restore(instance)
 
 
 _modules: dict[Path, ModuleType] = {}
@@ -243,6 +284,16 @@ def function_gives(instance: Instance) -> Iterator[SourceMessage]:
             yield SourceMessage(times.at(number, place), one, place)
 
 
+# Flags of a class whose objects are not saved.
+NO_STATE = InstanceFlags.KEEPS_NO_STATE_FOR_NEXT_USE | InstanceFlags.STATE_NOT_REQUIRED_FOR_NEXT_USE
+
+
+def note_flags(instance: Instance, owner: Any) -> None:
+    """Tells the instance that a function keeps nothing, or an object whose class says so by its `flags`."""
+    if owner is None or getattr(owner, "flags", InstanceFlags.NONE) & NO_STATE:
+        instance._keeps_no_state()
+
+
 class FunctionTakes:
     """A sink that calls a Python function with each message. If it is an object of a class, its method `finish`
     is called at the end."""
@@ -250,12 +301,21 @@ class FunctionTakes:
     def __init__(self, instance: Instance) -> None:
         function = function_of(instance)
         self._take, self._arguments = function.call, function.arguments
+        # The object, if the setting names a class.
+        self._owner: Any = None
         if isinstance(function.call, type):
             self._take, self._arguments = function.call(*function.arguments), ()
+            self._owner = self._take
             if not callable(self._take):
                 name = function.call.__name__
                 raise wrong("shipped-setting-wrong",
                             f"{function.place}: an object of the class {name} cannot be called")
+
+    def sink(self, instance: Instance) -> Sink:
+        """Returns the sink. A function keeps nothing, and an object what its class says."""
+        note_flags(instance, self._owner)
+        saves = getattr(self._owner, "flags", InstanceFlags.NONE) & InstanceFlags.USES_CHECKPOINT_API
+        return SinkWithState(self, self._owner) if saves else Sink(self)
 
     def take(self, message: Message) -> None:
         self._take(message, *self._arguments)
@@ -281,6 +341,7 @@ def mapper_of(instance: Instance) -> Mapper:
     its `map`."""
     function = function_of(instance)
     if not isinstance(function.call, type):
+        note_flags(instance, None)
         return FunctionMaps(function.call)
     name = function.call.__name__
     if not issubclass(function.call, Mapper):
@@ -295,7 +356,9 @@ def mapper_of(instance: Instance) -> Mapper:
                 text = (f'the model joins "{port}" ({operator.name}) to it, and {function.place}, class '
                         f'{name}, has {theirs}')
                 raise wrong("shipped-setting-wrong", text)
-    return function.call(instance)
+    mapper: Mapper = function.call(instance)
+    note_flags(instance, mapper)
+    return mapper
 
 
 def make(instance: Instance) -> Submodel:
@@ -304,7 +367,7 @@ def make(instance: Instance) -> Submodel:
     if what == "ligament.sources.python":
         return Source(instance, function_gives(instance), instance.get_setting("function", "str"))
     if what == "ligament.sinks.python":
-        return Sink(FunctionTakes(instance))
+        return FunctionTakes(instance).sink(instance)
     if what == "ligament.mappers.python":
         return mapper_of(instance)
     from . import _shipped_files as files
@@ -313,6 +376,8 @@ def make(instance: Instance) -> Submodel:
         return Source(instance, files.hdf5_gives(instance), instance.get_setting("file", "str"))
     if what == "ligament.sources.netcdf":
         return Source(instance, files.netcdf_gives(instance), instance.get_setting("file", "str"))
+    # A sink of files begins new ones.
+    note_flags(instance, None)
     if what == "ligament.sinks.hdf5":
         return Sink(files.Hdf5(instance))
     if what == "ligament.sinks.netcdf":
@@ -322,4 +387,4 @@ def make(instance: Instance) -> Submodel:
 
 
 if __name__ == "__main__":
-    run_light(make)
+    run_light(make, flags=InstanceFlags.USES_CHECKPOINT_API)

@@ -430,14 +430,15 @@ int main(int argc, char **argv) {
              FINE(lig_reuse_instance(instance, &again, &error)))
             macro(instance);
     } else {
-        const lig_submodel submodel = {sizeof submodel, nothing, over, silent, step, silent, NULL};
+        const lig_submodel submodel = {sizeof submodel, nothing, over, silent, step, silent, NULL,
+                                       nothing, nothing, NULL};
         FINE(lig_run_submodel(instance, &submodel, &error));
     }
     FINE(lig_finish(instance, &error));
     ENDS(lig_error_shutdown(NULL, "never", &error), LIG_ERR_USAGE);
     lig_instance_free(instance);
     // Who it was is nobody any more.
-    const lig_submodel none = {sizeof none, nothing, over, silent, step, silent, NULL};
+    const lig_submodel none = {sizeof none, nothing, over, silent, step, silent, NULL, NULL, NULL, NULL};
     const lig_light light = {.size = sizeof light, .submodel = &none};
     ENDS(lig_run_light(&light, &error), LIG_ERR_REGISTRATION);
     puts("all is as it was");

@@ -3,8 +3,11 @@
 //! x = H(x). The data that come first in both determine the coefficients; the others are changed by the same
 //! ones.
 
-use super::newton::{Newton, NewtonOptions};
+use super::newton::{Newton, NewtonOptions, VectorLengths};
+use super::state::{vector, vector_in};
 use super::{add_multiple, difference, norm};
+use ligament_wire::fields::{entries, Fields};
+use ligament_wire::Value;
 use std::ops::Range;
 
 /// The method, with its settings.
@@ -80,6 +83,35 @@ impl Acceleration {
             State::Aitken { last, .. } => *last = None,
             State::Newton { newton, .. } => newton.end_window(&residual, results),
             State::Plain | State::Constant { .. } => {}
+        }
+    }
+
+    /// Returns the state for a checkpoint.
+    pub fn state(&self) -> Value {
+        match &self.state {
+            State::Plain | State::Constant { .. } => Value::None,
+            State::Aitken { share, last, .. } => entries([
+                ("share", Value::Float(*share)),
+                ("last", last.as_ref().map_or(Value::None, |last| vector(last))),
+            ]),
+            State::Newton { newton, .. } => newton.state(),
+        }
+    }
+
+    /// Takes over the state of a checkpoint. `len` is the number of accelerated values. A state of another
+    /// method, or of other data, is left out, because settings may change; the method then begins anew.
+    pub fn restore(&mut self, state: &Value, len: usize) {
+        match &mut self.state {
+            State::Plain | State::Constant { .. } => {}
+            State::Aitken { share, last, .. } => {
+                let Some(fields) = Fields::of(state) else { return };
+                let Some(saved) = fields.number("share") else { return };
+                (*share, *last) = (saved, vector_in(&fields, "last", self.leading));
+            }
+            State::Newton { newton, .. } => {
+                let lengths = VectorLengths { residual: self.leading, result: len };
+                let _ = newton.restore(state, lengths);
+            }
         }
     }
 
@@ -191,6 +223,60 @@ mod tests {
         solve(&mut fresh, &[0.0; 4], linear);
         let (anew, _) = solve(&mut fresh, &[1.0, 2.0, -5.0, 1.0], linear);
         assert!(again <= 3 && anew >= 5, "{again} evaluations with old columns, {anew} without");
+    }
+
+    #[test]
+    fn a_restored_method_goes_on_with_the_same_bits() {
+        let mut reusing = options(None);
+        reusing.reused_windows = 5;
+        let methods = [
+            Method::Constant { relaxation: 0.3 },
+            Method::Aitken { relaxation: 0.3 },
+            Method::Newton { relaxation: 0.1, options: reusing },
+            newton(Some(2)),
+        ];
+        for method in methods {
+            // Cuts within windows and between them.
+            for cut in 1..12 {
+                let mut plain = Acceleration::new(&method, data(4));
+                let mut values = vec![1.0, 2.0, -5.0, 1.0];
+                advance(&mut plain, &mut values, 1..cut);
+                let mut restored = Acceleration::new(&method, data(4));
+                restored.restore(&plain.state(), 4);
+                let mut others = values.clone();
+                let expected = advance(&mut plain, &mut values, cut..cut + 13);
+                assert_eq!(advance(&mut restored, &mut others, cut..cut + 13), expected);
+            }
+        }
+    }
+
+    /// Makes some iterations, of which each fourth ends a window. Returns the bits of the values.
+    fn advance(acceleration: &mut Acceleration, values: &mut Vec<f64>, iterations: Range<u32>) -> Vec<u64> {
+        let mut bits = Vec::new();
+        for iteration in iterations {
+            let results: Vec<f64> = linear(values).iter().map(|x| (0.1 * x).sin()).collect();
+            if iteration % 4 == 0 {
+                acceleration.end_window(values, &results);
+                *values = results.iter().map(|x| x + 0.5).collect();
+            } else {
+                *values = acceleration.next(values, &results);
+            }
+            bits.extend(values.iter().map(|x| x.to_bits()));
+        }
+        bits
+    }
+
+    #[test]
+    fn a_state_of_another_method_or_of_other_data_is_left_out() {
+        let mut saved = Acceleration::new(&newton(Some(2)), data(4));
+        solve(&mut saved, &[0.0; 4], linear);
+        for (method, len) in [(newton(Some(2)), 3), (Method::Aitken { relaxation: 0.3 }, 4)] {
+            let mut restored = Acceleration::new(&method, data(len));
+            restored.restore(&saved.state(), len);
+            let (values, results) = (vec![1.0; len], vec![2.0; len]);
+            let fresh = Acceleration::new(&method, data(len)).next(&values, &results);
+            assert_eq!(restored.next(&values, &results), fresh);
+        }
     }
 
     #[test]

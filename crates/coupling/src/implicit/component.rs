@@ -8,14 +8,16 @@ use super::convergence::{Agreement, Convergence};
 use super::options::CouplingOptions;
 use super::record::{CouplingRecord, WindowRow};
 use super::scheme::{DataGroup, Schedule, Turn};
+use super::state::{vector, vector_of};
 use crate::numbers::{numbers_of, with_elements};
 use crate::settings::{unfit, wrong};
 use ligament_catalogue::{fault, Coded, Fault};
 use ligament_filters::{NumberBuffer, Real};
 use ligament_instance::{
     ArrayOrder, ArrayRef, Error, ErrorKind, Instance, LogLevel, Operator, Outgoing, PublishedField, Submodel,
-    Value,
+    SubmodelState, Value,
 };
+use ligament_wire::fields::{entries, Fields};
 use ligament_wire::tap::Level;
 use ligament_wire::times::ShownTime;
 
@@ -47,6 +49,27 @@ impl CoupledData {
         let like = self.frame.clone().map(|frame| with_elements(frame, elements.to_vec()).into_value());
         like.unwrap_or(Value::None)
     }
+
+    /// Returns the state for a checkpoint: `None` if no message has come yet.
+    fn state(&self) -> Value {
+        if self.frame.is_none() {
+            return Value::None;
+        }
+        let message = self.message(&self.results);
+        entries([("message", message), ("values", vector(&self.values)), ("results", vector(&self.results))])
+    }
+
+    /// Takes over the state of a checkpoint.
+    fn restore(&mut self, state: &Value) -> Option<()> {
+        if matches!(state, Value::None) {
+            return Some(());
+        }
+        let fields = Fields::of(state)?;
+        self.frame = Some(numbers_of(fields.get("message")?, &self.input).ok()?);
+        self.values = vector_of(fields.get("values")?)?;
+        self.results = vector_of(fields.get("results")?)?;
+        (self.values.len() == self.results.len()).then_some(())
+    }
 }
 
 /// The component.
@@ -55,6 +78,8 @@ pub(crate) struct Implicit {
     data: Vec<CoupledData>,
     options: CouplingOptions,
     schedule: Schedule,
+    /// The time of the last values that have come, s.
+    time: f64,
     convergence: Convergence,
     /// Indices of the accelerated data, in the order in which their values lie one behind the other.
     accelerated: Vec<usize>,
@@ -102,6 +127,7 @@ impl Implicit {
         Ok(Implicit {
             name: instance.name().to_owned(),
             schedule: Schedule::new(options.windows, options.serial),
+            time: options.windows.bounds(0).0,
             convergence: Convergence::new(options.measures.clone()),
             accelerated,
             acceleration: None,
@@ -304,6 +330,28 @@ impl Implicit {
         Ok(())
     }
 
+    /// Takes over the state of a checkpoint. `None` if something is missing or does not fit.
+    fn restore_from(&mut self, state: &Value) -> Option<()> {
+        let fields = Fields::of(state)?;
+        let saved = Fields::of(fields.get("data")?)?;
+        for data in &mut self.data {
+            data.restore(saved.get(&data.input)?)?;
+        }
+        self.schedule.restore(fields.get("schedule")?)?;
+        self.convergence.restore(fields.list("convergence")?);
+        if self.schedule.turn != Turn::Initial {
+            self.begin_acceleration();
+            let len = self.joined(|data| &data.values).len();
+            if let Some(acceleration) = &mut self.acceleration {
+                acceleration.restore(fields.get("acceleration")?, len);
+            }
+        }
+        if let Some(record) = &mut self.record {
+            record.begin_at(self.schedule.window);
+        }
+        Some(())
+    }
+
     /// Shows the progress to taps, or sends it if the model joins the port.
     fn show(&self, instance: &mut Instance, agreement: &Agreement) -> Result<(), Error> {
         let (_, end) = self.schedule.windows.bounds(self.schedule.window);
@@ -421,6 +469,7 @@ impl Submodel for Implicit {
 
     fn solve(&mut self, instance: &mut Instance) -> Result<(), Error> {
         let (begin, end) = self.schedule.windows.bounds(self.schedule.window);
+        self.time = if self.schedule.turn == Turn::Initial { begin } else { end };
         match self.schedule.turn {
             Turn::Initial => {
                 self.receive(instance, DataGroup::All, begin)?;
@@ -450,8 +499,45 @@ impl Submodel for Implicit {
         Ok(())
     }
 
+    fn state(&mut self) -> Option<&mut dyn SubmodelState> {
+        Some(self)
+    }
+
     fn finish(&mut self, _: &mut Instance) -> Result<(), Error> {
         self.record.take().map_or(Ok(()), CouplingRecord::finish)
+    }
+}
+
+impl SubmodelState for Implicit {
+    fn model_time(&mut self) -> Result<f64, Error> {
+        Ok(self.time)
+    }
+
+    fn save(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        let data = self.data.iter().map(|data| (data.input.clone(), data.state()));
+        let state = entries([
+            ("schedule", self.schedule.state()),
+            ("data", Value::Map(data.collect())),
+            ("convergence", self.convergence.state()),
+            ("acceleration", self.acceleration.as_ref().map_or(Value::None, Acceleration::state)),
+        ]);
+        instance.save_snapshot(&Outgoing::at(self.time, &state))
+    }
+
+    /// The table and the plot of the run that resumes begin with the window that goes on.
+    fn restore(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        let saved = instance.load_snapshot()?;
+        self.time = saved.timestamp;
+        self.restore_from(&saved.data).ok_or_else(|| {
+            wrong(fault!(
+                CHECKPOINT_UNREADABLE,
+                "{}: the checkpoint at {} has other windows, data or another scheme than the model; resume \
+                 with the same \"scheme\", \"begin\" and \"window\", and with an \"until\" beyond the \
+                 checkpoint",
+                self.name,
+                ShownTime(saved.timestamp)
+            ))
+        })
     }
 }
 

@@ -2,6 +2,8 @@
 //! limits of the model.
 
 use super::{difference, norm};
+use ligament_wire::fields::optional;
+use ligament_wire::Value;
 
 /// The size with which a change is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +61,21 @@ impl Convergence {
 
     pub fn measures(&self) -> &[Measure] {
         &self.measures
+    }
+
+    /// Returns the state for a checkpoint.
+    pub fn state(&self) -> Value {
+        Value::List(self.first.iter().map(|&first| optional(first)).collect())
+    }
+
+    /// Takes over the state of a checkpoint. If the model has other limits now, the first changes of the
+    /// window are not known for them.
+    pub fn restore(&mut self, state: &[Value]) {
+        if state.len() == self.first.len() {
+            for (first, saved) in self.first.iter_mut().zip(state) {
+                *first = if let Value::Float(number) = saved { Some(*number) } else { None };
+            }
+        }
     }
 
     /// Begins a window.

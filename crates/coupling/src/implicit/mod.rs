@@ -2,7 +2,7 @@
 //! `newton` and `acceleration` compute the values of the next iteration, `convergence` compares two
 //! iterations, and `scheme` says who computes next. These files do no I/O. `component` is the shipped
 //! component `ligament.mappers.implicit`, `options` reads its settings, and `record` writes its table and its
-//! plot.
+//! plot. `state` and the files of this name hold what a checkpoint saves.
 
 mod acceleration;
 mod component;
@@ -12,6 +12,7 @@ mod newton;
 mod options;
 mod record;
 mod scheme;
+mod state;
 
 pub(crate) use component::Implicit;
 

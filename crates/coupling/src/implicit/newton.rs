@@ -6,6 +6,10 @@
 //! short as possible, and goes on with H(x) + W c. IQN-IMVJ (Lindner, Mehl, Scheufele and Uekermann, ECCOMAS
 //! 2015) also has an estimate J of ∂H/∂r from earlier windows, and goes on with H(x) + W c − J (r + V c).
 
+mod state;
+
+pub(super) use state::VectorLengths;
+
 use super::least_squares::{Factors, Filter};
 use super::{add_multiple, difference, norm, product};
 use std::collections::VecDeque;

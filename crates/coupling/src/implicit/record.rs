@@ -48,6 +48,8 @@ pub(super) struct CouplingRecord {
     table: AtomicFile,
     plot: AtomicFile,
     rows: u64,
+    /// Number of windows that belong to an earlier run.
+    windows_before: u64,
     begin: f64,
     end: f64,
     bars: Vec<Bar>,
@@ -74,12 +76,18 @@ impl CouplingRecord {
             table,
             plot,
             rows: 0,
+            windows_before: 0,
             begin: 0.0,
             end: 0.0,
             bars: Vec::new(),
             per_bar: 1,
             in_last_bar: 0,
         })
+    }
+
+    /// Sets the number of windows before the first one of this table: those of the run that is resumed.
+    pub fn begin_at(&mut self, windows: u64) {
+        self.windows_before = windows;
     }
 
     /// Adds a window.
@@ -90,7 +98,7 @@ impl CouplingRecord {
         }
         self.end = window.bounds.1;
         let fixed = [
-            self.rows.to_string(),
+            (self.windows_before + self.rows).to_string(),
             written(window.bounds.0),
             written(window.bounds.1),
             window.iterations.to_string(),
@@ -235,6 +243,7 @@ mod tests {
             table: AtomicFile::create(folder.join("a.csv")).unwrap(),
             plot: AtomicFile::create(folder.join("a.svg")).unwrap(),
             rows: 0,
+            windows_before: 0,
             begin: 0.0,
             end: 0.0,
             bars: Vec::new(),

@@ -1,6 +1,8 @@
 //! The state machine of windows, iterations, and groups of data. It computes nothing and does no I/O.
 
+use ligament_wire::fields::{counted, entries, Fields};
 use ligament_wire::times::{after_steps, TimeSeries};
+use ligament_wire::Value;
 
 /// The windows of time, s.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,6 +85,15 @@ pub(super) enum Turn {
     Last,
 }
 
+/// Names of the turns in a checkpoint.
+const TURNS: [(Turn, &str); 5] = [
+    (Turn::Initial, "initial"),
+    (Turn::Compute(DataGroup::All), "all"),
+    (Turn::Compute(DataGroup::First), "first"),
+    (Turn::Compute(DataGroup::Others), "others"),
+    (Turn::Last, "last"),
+];
+
 /// The windows, and the place in them.
 #[derive(Debug)]
 pub(super) struct Schedule {
@@ -98,6 +109,38 @@ pub(super) struct Schedule {
 impl Schedule {
     pub fn new(windows: Windows, serial: bool) -> Schedule {
         Schedule { windows, serial, window: 0, iteration: 1, turn: Turn::Initial }
+    }
+
+    /// Returns the state for a checkpoint.
+    pub fn state(&self) -> Value {
+        let turn = TURNS.iter().find(|(turn, _)| *turn == self.turn).map_or("", |(_, name)| name);
+        entries([
+            ("window", counted(self.window)),
+            ("iteration", counted(self.iteration)),
+            ("turn", Value::String(turn.to_owned())),
+            ("begin", Value::Float(self.windows.bounds(self.window).0)),
+        ])
+    }
+
+    /// Takes over the state of a checkpoint. `None` if it does not fit the windows or the scheme of the model.
+    pub fn restore(&mut self, state: &Value) -> Option<()> {
+        let fields = Fields::of(state)?;
+        let (window, iteration) = (fields.count("window")?, fields.count("iteration")?);
+        let name = fields.text("turn")?;
+        let turn = TURNS.iter().find(|(_, known)| *known == name).map(|(turn, _)| *turn)?;
+        let fits = match turn {
+            Turn::Compute(DataGroup::All) => !self.serial,
+            Turn::Compute(_) => self.serial,
+            Turn::Initial | Turn::Last => true,
+        };
+        // The components have been told whether a window follows.
+        let follows = window < self.windows.count;
+        let begin = self.windows.bounds(window).0;
+        if !fits || follows == (turn == Turn::Last) || !self.windows.is_same(begin, fields.number("begin")?) {
+            return None;
+        }
+        (self.window, self.iteration, self.turn) = (window, iteration, turn);
+        Some(())
     }
 
     /// Returns the group with which each iteration begins.
@@ -193,5 +236,40 @@ mod tests {
             schedule.repeat();
         }
         assert!(DataGroup::First.has(true) && !DataGroup::First.has(false) && DataGroup::Others.has(false));
+    }
+
+    #[test]
+    fn a_schedule_is_restored_at_its_place_and_not_in_other_windows() {
+        let windows = Windows::new(0.0, 0.5, 2.0).unwrap();
+        for serial in [true, false] {
+            let mut schedule = Schedule::new(windows, serial);
+            loop {
+                let mut restored = Schedule::new(windows, serial);
+                restored.restore(&schedule.state()).unwrap();
+                let place = |one: &Schedule| (one.window, one.iteration, one.turn);
+                assert_eq!(place(&restored), place(&schedule));
+                if schedule.turn == Turn::Last {
+                    break;
+                }
+                if schedule.handle_values() {
+                    if schedule.iteration < 3 {
+                        schedule.repeat();
+                    } else {
+                        schedule.accept();
+                    }
+                }
+            }
+            let mut schedule = Schedule::new(windows, serial);
+            schedule.handle_values();
+            schedule.accept();
+            let others = [
+                (Windows::new(0.0, 0.25, 2.0), serial),
+                (Windows::new(0.0, 0.5, 0.5), serial),
+                (Windows::new(0.0, 0.5, 2.0), !serial),
+            ];
+            for (windows, serial) in others {
+                assert!(Schedule::new(windows.unwrap(), serial).restore(&schedule.state()).is_none());
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) use series::Series;
 use crate::settings::bad;
 use ligament_catalogue::fault;
 use ligament_instance::{
-    Error, Instance, Message, MessageTimes, Operator, Outgoing, Outputs, Submodel, Value, ValueRef,
+    Error, Instance, MessageTimes, Operator, Outgoing, Outputs, Submodel, SubmodelState, Value, ValueRef,
 };
 use ligament_wire::times::{ShownTime, TimeSeries};
 
@@ -64,9 +64,20 @@ impl<S: Source> SourceSubmodel<S> {
         Ok(Some(now))
     }
 
-    /// Returns the place up to which the source has sent, for a checkpoint.
-    fn place(&self) -> Outgoing<'static> {
-        Outgoing::at(self.at, ValueRef::Int(self.sent))
+    /// Begins behind the first messages, which an earlier run has sent.
+    fn begin(&mut self, sent: i64) -> Result<(), Error> {
+        self.ahead = self.read(None)?;
+        while self.sent < sent {
+            if self.take_next()?.is_none() {
+                return Err(bad(fault!(
+                    SOURCE_ENDS_EARLY,
+                    "{}: there are {} messages, and the run that is resumed had sent {sent}",
+                    self.source.place(),
+                    self.sent
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Reads the next message. A message that is earlier than the one before it is an error.
@@ -114,18 +125,8 @@ impl<S: Source> SourceSubmodel<S> {
 }
 
 impl<S: Source> Submodel for SourceSubmodel<S> {
-    fn initialise(&mut self, instance: &mut Instance) -> Result<(), Error> {
-        let saved = if instance.resuming()? { Some(instance.load_snapshot()?) } else { None };
-        let sent = match (instance.should_init()?, saved) {
-            (false, Some(Message { data: Value::Int(sent), .. })) => sent,
-            _ => 0,
-        };
-        self.ahead = self.read(None)?;
-        // A checkpoint has the place only, since what was sent can be read again.
-        while self.sent < sent {
-            self.take_next()?;
-        }
-        Ok(())
+    fn initialise(&mut self, _: &mut Instance) -> Result<(), Error> {
+        self.begin(0)
     }
 
     fn is_done(&self) -> bool {
@@ -141,17 +142,35 @@ impl<S: Source> Submodel for SourceSubmodel<S> {
         Outputs::of(instance, Operator::OI, times).send_to_all(&now.data)
     }
 
-    fn solve(&mut self, instance: &mut Instance) -> Result<(), Error> {
-        if instance.should_save_snapshot(self.at)? {
-            instance.save_snapshot(&self.place())?;
-        }
+    fn solve(&mut self, _: &mut Instance) -> Result<(), Error> {
         Ok(())
     }
 
-    fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error> {
-        if instance.should_save_final_snapshot()? {
-            instance.save_final_snapshot(&self.place())?;
-        }
+    fn observe_final(&mut self, _: &mut Instance) -> Result<(), Error> {
+        // A run that resumes at the end of the pass begins another one.
+        self.sent = 0;
         Ok(())
+    }
+
+    fn state(&mut self) -> Option<&mut dyn SubmodelState> {
+        Some(self)
+    }
+}
+
+/// A checkpoint has the number of messages that were sent, since they can be read again.
+impl<S: Source> SubmodelState for SourceSubmodel<S> {
+    fn model_time(&mut self) -> Result<f64, Error> {
+        Ok(self.at)
+    }
+
+    fn save(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        instance.save_snapshot(&Outgoing::at(self.at, ValueRef::Int(self.sent)))
+    }
+
+    fn restore(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        match instance.load_snapshot()?.data {
+            Value::Int(sent) if sent > 0 => self.begin(sent),
+            _ => Ok(()),
+        }
     }
 }

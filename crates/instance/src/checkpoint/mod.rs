@@ -3,6 +3,7 @@
 
 mod resume;
 mod save;
+mod submodel;
 pub(crate) mod values;
 
 use crate::error::{Error, ErrorKind};
@@ -35,6 +36,8 @@ pub(crate) enum LoopStep {
     Save,
     /// `save_final_snapshot`
     SaveFinal,
+    /// `save_snapshot`, by a submodel whose pass has ended: its function `save` is the same in both places.
+    SaveOfSubmodel,
 }
 
 impl LoopStep {
@@ -45,7 +48,7 @@ impl LoopStep {
             LoopStep::Load => "load_snapshot",
             LoopStep::Init => "should_init",
             LoopStep::Pass => "should_save_snapshot or should_save_final_snapshot",
-            LoopStep::Save => "save_snapshot",
+            LoopStep::Save | LoopStep::SaveOfSubmodel => "save_snapshot",
             LoopStep::SaveFinal => "save_final_snapshot",
         }
     }
@@ -163,12 +166,6 @@ impl Instance {
                 "checkpoints are asked for, and {name} does not say what it keeps from one pass to the next; \
                  give its Instance one of the flags USES_CHECKPOINT_API, KEEPS_NO_STATE_FOR_NEXT_USE, \
                  STATE_NOT_REQUIRED_FOR_NEXT_USE"
-            ));
-        }
-        if matches!(self.endpoint, Transport::Shared(_)) {
-            return refused(fault!(
-                CHECKPOINT_UNSUPPORTED,
-                "{name} has other instances in its process (run_light), which checkpoints cannot save yet"
             ));
         }
         for port in &mut self.table.ports {
@@ -335,7 +332,7 @@ impl Instance {
             )));
         };
         match self.loop_step {
-            LoopStep::Save | LoopStep::SaveFinal => {
+            LoopStep::Save | LoopStep::SaveFinal | LoopStep::SaveOfSubmodel => {
                 let file = state.path(&moment_directory(due.unwrap_or(f64::INFINITY)));
                 let directory = file.with_extension(FILES_SUFFIX);
                 let made = std::fs::create_dir_all(&directory).map(|()| directory.clone());
@@ -363,9 +360,16 @@ impl Instance {
     /// # Errors
     /// `Usage` if `should_save_snapshot` has not returned true, or if no message can have this value.
     pub fn save_snapshot(&mut self, message: &Outgoing<'_>) -> Result<(), Error> {
-        self.expect_step("save_snapshot", LoopStep::Save)?;
-        self.save(SavePoint::WithinPass, Some(message))?;
-        self.loop_step = LoopStep::Pass;
+        let (point, next) = match self.loop_step {
+            LoopStep::SaveOfSubmodel => (SavePoint::BetweenPasses, LoopStep::Reuse),
+            _ => {
+                self.expect_step("save_snapshot", LoopStep::Save)?;
+                (SavePoint::WithinPass, LoopStep::Pass)
+            }
+        };
+        self.alive()?;
+        self.save(point, Some(message))?;
+        self.loop_step = next;
         Ok(())
     }
 

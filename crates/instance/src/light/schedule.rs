@@ -73,7 +73,11 @@ impl<S: Submodel> Scheduler<S> {
         make: &mut impl FnMut(&mut Instance) -> Result<S, Error>,
     ) -> Result<(), Error> {
         lock(&self.hub).attend(self.members.len() as u32);
-        match make(&mut instance) {
+        let made = make(&mut instance).and_then(|mut submodel| {
+            instance.join_submodel(&mut submodel)?;
+            Ok(submodel)
+        });
+        match made {
             Ok(submodel) => {
                 let (stage, cursor) = (NextCall::Start, PortCursor::default());
                 self.members.push(Some(Box::new(ScheduledInstance { instance, submodel, stage, cursor })));
@@ -212,13 +216,17 @@ impl<S: Submodel> ScheduledInstance<S> {
                     instance.finish()?;
                     return Ok(true);
                 }
-                submodel.initialise(instance)?;
+                instance.begin_pass_of(submodel)?;
             }
-            NextCall::Step => submodel.solve(instance)?,
+            NextCall::Step => {
+                submodel.solve(instance)?;
+                instance.end_step_of(submodel)?;
+            }
         }
         *cursor = PortCursor::default();
         if submodel.is_done() {
             submodel.observe_final(instance)?;
+            instance.end_pass_of(submodel)?;
             *stage = NextCall::Start;
         } else {
             submodel.observe(instance)?;

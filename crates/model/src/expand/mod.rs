@@ -232,12 +232,14 @@ impl ResolvedModel {
 
     /// Returns the name of the light program that runs this instance and all others of its kind in one
     /// process, if the model says so. All shipped components share one such program; those written in
-    /// Python share another. In a run with checkpoints, shipped components whose state can be saved have
-    /// processes of their own.
+    /// Python share another. In a run with checkpoints, each instance has a process of its own.
     pub fn light_program(&self, instance: u32) -> Option<&Reference> {
+        // The marks of a checkpoint belong to processes, and each instance saves at a moment of its own.
+        if self.uses_checkpoints() {
+            return None;
+        }
         if let Some(shipped) = self.program(instance).and_then(Program::shipped) {
-            let is_alone = self.uses_checkpoints() && shipped.is_savable();
-            return (!is_alone).then(|| shipped.shared_process());
+            return Some(shipped.shared_process());
         }
         let component = &self.components[self.instances[instance as usize].component as usize];
         // A function in a script is found by the name of the implementation or of the component.

@@ -80,14 +80,6 @@ pub(super) fn begin(
         (0..).zip(&plan.instances).filter(|(number, _)| model.light_program(*number).is_some())
     {
         let name = &light.name;
-        if required {
-            return Err(fault!(
-                CHECKPOINT_UNSUPPORTED,
-                "{name} is {}, and a checkpoint cannot save its state yet; run without checkpoints: --ignore \
-                 checkpoints, --ignore resume",
-                kind_of(model, number)
-            ));
-        }
         let why = format!("{name} is {}", kind_of(model, number));
         saves.unsavable.insert(name.clone(), why);
     }
@@ -113,13 +105,8 @@ pub(super) fn begin(
 /// Returns the kind of an instance that shares its process with others.
 fn kind_of(model: &ResolvedModel, instance: u32) -> String {
     let shipped = model.program(instance).and_then(|program| program.shipped());
-    match shipped {
-        Some(shipped) if shipped.is_savable() => {
-            format!("a {}, which is saved only in a run that has checkpoints from its start", shipped.name)
-        }
-        Some(shipped) => format!("a {}", shipped.name),
-        None => "a light component".to_owned(),
-    }
+    let kind = shipped.map_or("light component", |shipped| shipped.name);
+    format!("a {kind}, which is saved only in a run that has checkpoints from its start")
 }
 
 /// Looks at the files from which the instances resume, before any of them starts. Returns the instances that

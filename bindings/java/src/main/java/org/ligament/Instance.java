@@ -336,7 +336,8 @@ public final class Instance extends Checkpoints implements AutoCloseable {
 
     /**
      * Runs a submodel as long as there are messages to start from. An exception of one of its functions ends
-     * the whole run with its class, text and line, and is thrown again.
+     * the whole run with its class, text and line, and is thrown again. If the instance has the flag {@link
+     * InstanceFlag#USES_CHECKPOINT_API}, the state of a {@link SubmodelState} is saved and restored, too.
      */
     public void runSubmodel(Submodel submodel) throws Exception {
         boolean first = enter();
@@ -347,7 +348,9 @@ public final class Instance extends Checkpoints implements AutoCloseable {
         long user = Upcalls.register(running);
         try (Arena arena = Arena.ofConfined()) {
             long error = arena.allocate(Native.ERROR_SIZE).address();
-            int status = (int) Native.RUN_SUBMODEL.invokeExact(handle, Running.functions(arena, user), error);
+            boolean hasState = submodel instanceof SubmodelState;
+            int status = (int) Native.RUN_SUBMODEL.invokeExact(
+                    handle, Running.functions(arena, user, hasState), error);
             over = true;
             running.failure.rethrow();
             if (status != 0) {
@@ -370,7 +373,7 @@ public final class Instance extends Checkpoints implements AutoCloseable {
      * run with its class, text and line, and is thrown again.
      */
     public static void runMapper(Mapper mapper) throws Exception {
-        try (Instance instance = new Instance(mapper.ports())) {
+        try (Instance instance = new Instance(mapper.ports(), mapper.flags())) {
             instance.runSubmodel(mapper);
         }
     }
@@ -387,16 +390,17 @@ public final class Instance extends Checkpoints implements AutoCloseable {
         runLight(null, make);
     }
 
-    /** Does the same, with the ports of every instance. */
+    /** Does the same, with the ports of every instance (null for those of the model), and with flags. */
     public static void runLight(Map<Operator, ? extends Collection<String>> ports,
             Function<Instance, ? extends Submodel> make, InstanceFlag... flags) throws Exception {
         Library.load();
-        Running.Light light = new Running.Light(make, new Running.Failure());
+        Running.Light light = new Running.Light(make, new Running.Failure(),
+                List.of(flags).contains(InstanceFlag.USES_CHECKPOINT_API));
         long context = Upcalls.register(light);
         try (Arena arena = Arena.ofConfined()) {
             long error = arena.allocate(Native.ERROR_SIZE).address();
             int status = (int) Native.RUN_LIGHT.invokeExact(
-                    Running.light(arena, context, options(ports, flags, arena)), error);
+                    Running.light(arena, context, options(ports, flags, arena), light.savesState()), error);
             light.failure().rethrow();
             if (status != 0) {
                 throw LigamentException.of(status, Native.text(error));

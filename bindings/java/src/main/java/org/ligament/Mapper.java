@@ -28,6 +28,14 @@ public abstract class Mapper extends Submodel {
         ports = Map.of(Operator.F_INIT, List.copyOf(inputs), Operator.O_F, List.copyOf(outputs));
     }
 
+    /**
+     * The flags of the instance. A run with checkpoints needs to know what the mapper keeps from one pass to
+     * the next; a mapper that keeps something implements {@link SubmodelState}, too.
+     */
+    protected InstanceFlag[] flags() {
+        return new InstanceFlag[0];
+    }
+
     /** Makes the messages of a pass. It must send one on each slot of each connected port. */
     public abstract void map(Inputs inputs, Outputs outputs) throws Exception;
 

@@ -36,7 +36,7 @@ final class Native {
     static final int EXPECTED_SIZE = 88;
     static final int PORT_SLOT_SIZE = 16;
     static final int FLOAT_ROW_SIZE = 16;
-    static final int SUBMODEL_SIZE = 56;
+    static final int SUBMODEL_SIZE = 80;
     static final int LIGHT_SIZE = 48;
 
     /**

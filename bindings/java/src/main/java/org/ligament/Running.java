@@ -56,7 +56,7 @@ final class Running {
     }
 
     /** The common part of all light components of a process. */
-    record Light(Function<Instance, ? extends Submodel> make, Failure failure) {}
+    record Light(Function<Instance, ? extends Submodel> make, Failure failure, boolean savesState) {}
 
     private static void write(String text, long error) {
         byte[] bytes = text.replace('\0', ' ').getBytes(StandardCharsets.UTF_8);
@@ -129,6 +129,28 @@ final class Running {
         return call(user, error, Submodel::observeFinal);
     }
 
+    @SuppressWarnings("unused")
+    private static int save(long instance, long user, long error) {
+        return call(user, error, (submodel, own) -> ((SubmodelState) submodel).save(own));
+    }
+
+    @SuppressWarnings("unused")
+    private static int restore(long instance, long user, long error) {
+        return call(user, error, (submodel, own) -> ((SubmodelState) submodel).restore(own));
+    }
+
+    @SuppressWarnings("unused")
+    private static int modelTime(long user, long time, long error) {
+        Running running = null;
+        try {
+            running = Upcalls.of(user, Running.class);
+            Native.putDouble(time, ((SubmodelState) running.submodel).modelTime());
+            return 0;
+        } catch (Throwable thrown) {
+            return running == null ? 2 : running.failure.keep(thrown, error);
+        }
+    }
+
     /** Makes a light component. */
     @SuppressWarnings("unused")
     private static int make(long handle, long context, long user, long error) {
@@ -142,6 +164,11 @@ final class Running {
             if (submodel == null) {
                 throw new LigamentException.Usage("there is no submodel for " + instance.name()
                         + ": null was made");
+            }
+            if (light.savesState && !(submodel instanceof SubmodelState)) {
+                throw new LigamentException.Usage("the submodel of " + instance.name() + " does not implement "
+                        + "SubmodelState, which the flag USES_CHECKPOINT_API asks for (ligament explain "
+                        + "checkpoint-flags)");
             }
             Native.putLong(user, Upcalls.register(new Running(instance, submodel, light.failure)));
             return 0;
@@ -185,11 +212,16 @@ final class Running {
     private static final long OBSERVE = Upcalls.stub(HERE, "observe", OPERATION);
     private static final long SOLVE = Upcalls.stub(HERE, "solve", OPERATION);
     private static final long OBSERVE_FINAL = Upcalls.stub(HERE, "observeFinal", OPERATION);
+    private static final long SAVE = Upcalls.stub(HERE, "save", OPERATION);
+    private static final long RESTORE = Upcalls.stub(HERE, "restore", OPERATION);
+    private static final long MODEL_TIME = Upcalls.stub(HERE, "modelTime", OPERATION);
 
-    /** lig_submodel. */
-    static long functions(Arena arena, long user) {
+    /** lig_submodel, with the functions of a {@link SubmodelState} or without them. */
+    static long functions(Arena arena, long user, boolean hasState) {
         long functions = arena.allocate(Native.SUBMODEL_SIZE, 8).address();
-        long[] members = {Native.SUBMODEL_SIZE, INITIALISE, IS_DONE, OBSERVE, SOLVE, OBSERVE_FINAL, user};
+        long[] members = {Native.SUBMODEL_SIZE, INITIALISE, IS_DONE, OBSERVE, SOLVE, OBSERVE_FINAL, user,
+            hasState ? SAVE : Native.NULL, hasState ? RESTORE : Native.NULL,
+            hasState ? MODEL_TIME : Native.NULL};
         for (int i = 0; i < members.length; i++) {
             Native.putLong(functions + 8L * i, members[i]);
         }
@@ -197,12 +229,13 @@ final class Running {
     }
 
     /** lig_light. */
-    static long light(Arena arena, long context, long options) {
+    static long light(Arena arena, long context, long options, boolean savesState) {
         long make = Upcalls.stub(HERE, "make", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG,
                 JAVA_LONG));
         long release = Upcalls.stub(HERE, "release", FunctionDescriptor.ofVoid(JAVA_LONG));
         long light = arena.allocate(Native.LIGHT_SIZE, 8).address();
-        long[] members = {Native.LIGHT_SIZE, functions(arena, Native.NULL), make, release, context, options};
+        long[] members = {Native.LIGHT_SIZE, functions(arena, Native.NULL, savesState), make, release, context,
+            options};
         for (int i = 0; i < members.length; i++) {
             Native.putLong(light + 8L * i, members[i]);
         }
