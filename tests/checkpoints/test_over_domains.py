@@ -127,7 +127,8 @@ def crashes(tmp_path):
     return crashes
 
 
-@pytest.mark.parametrize("kind, place", [("calls", "micro-9"), *slow(("calls", "macro-7"), ("peers", "slow-11"))])
+@pytest.mark.parametrize("kind, place",
+                         [("calls", "micro-9"), *slow(("calls", "macro-7"), ("peers", "slow-11"))])
 def test_a_death_in_one_domain_restarts_all(start, spread, crashes, kind, place):
     plain = start(MODELS[kind])
     last = spread(kind, MODELS[kind] + every(2.0), arguments=["--restarts", "2"], env=crashes(place)).done()

@@ -159,7 +159,9 @@ while instance.reuse_instance():
 
 
 def test_many_light_components_resume_each_with_its_own_state(start, python_code):
-    model = TOWN + f"programs:\n  town: {python_code('town', TOWN_CODE)}\n  house: {python_code('house', HOUSE_CODE)}\n"
+    town, house = python_code("town", TOWN_CODE), python_code("house", HOUSE_CODE)
+    programs = f"programs:\n  town: {town}\n  house: {house}\n"
+    model = TOWN + programs
     plain, saved = start(model), start(model + "checkpoints: {simulation_time: [{every: 2.0}]}\n")
     assert plain.status == 0 and plain.end("town"), plain.text
     assert saved.status == 0 and saved.end("town") == plain.end("town"), saved.text
