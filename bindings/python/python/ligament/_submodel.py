@@ -63,8 +63,11 @@ def _without(function: str) -> UsageError:
 
 def has_state(submodel: Submodel) -> bool:
     """Returns true if a submodel has functions that save and restore its state."""
-    kind = type(submodel)
-    return kind.save is not Submodel.save and kind.restore is not Submodel.restore
+    # A class need not extend `Submodel`.
+    def has(name: str) -> bool:
+        return getattr(type(submodel), name, None) not in (None, getattr(Submodel, name))
+
+    return has("save") and has("restore")
 
 
 def run_submodel(instance: Instance, submodel: Submodel) -> None:
