@@ -63,7 +63,7 @@ class Domains:
             time.sleep(0.01)
 
     def runs(self):
-        """All runs, the last one last, when the head has ended."""
+        """Waits until the head and the agents have ended. Returns all runs in their order."""
         try:
             status = self.head.wait(timeout=LIMIT_S)
             for agent in self.agents:

@@ -161,7 +161,8 @@ def test_what_cannot_be_shown_is_said(grid, python_program):
     ]:
         told = " ".join(grid.tap(*words, status=2).split())
         assert why in told, told
-    # Each block has a point that is no number. That of the next block is among this one's ghosts, too.
+    # Each block has one point that is NaN. This block counts two: its own, and that of the next block, which is
+    # among its ghosts.
     told = json.loads(grid.tap("wave.w", "--level", 4.5, "--once", "--json"))
     assert told["levels"][0]["nan"] == 2
     told = " ".join(grid.tap("wave[0][0][0].ghosts_out", "--once", status=2).split())

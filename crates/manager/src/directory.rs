@@ -725,7 +725,7 @@ mod tests {
         assert_eq!(fs::read_link(&latest).unwrap(), Path::new("run"), "the next one has not begun");
         next.write_record("{}").unwrap();
         assert_eq!(fs::read_link(&latest).unwrap(), Path::new("next"));
-        // The link to a removed run stays. It is replaced only in a directory of runs.
+        // A link `latest` to a removed run is replaced in a directory named `runs`; elsewhere it stays.
         let runs = place.join("runs");
         let run = RunDirectory::create(Some(&runs.join("b")), "m", UtcTime(0)).unwrap();
         symlink("a", runs.join("latest")).unwrap();

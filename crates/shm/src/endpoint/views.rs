@@ -30,7 +30,8 @@ pub(crate) struct BlockReturn {
 }
 
 impl BlockReturn {
-    /// Makes the data for returning blocks to `sender` through the inbox that this endpoint has for it.
+    /// Makes what a view needs to return its block to `sender`. `inbox` is this endpoint's inbox for messages
+    /// of `sender`.
     pub fn new(inbox: Inbox, board: Arc<Board>, sender: EndpointId) -> BlockReturn {
         forks::watch();
         BlockReturn { inbox, board, sender, forks: forks::count() }
