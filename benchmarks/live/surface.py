@@ -73,7 +73,8 @@ def stalled(page, session):
         line.connect(("127.0.0.1", page.port))
         headers = "".join(f"{name}: {value}\r\n" for name, value in session.items())
         line.sendall(f"GET {PATH}&has=0 HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode())
-        time.sleep(1)  # The picture is made, and the server has begun to send it.
+        line.settimeout(runs.LIMIT)
+        line.recv(1, socket.MSG_PEEK)  # The server has begun to send the picture.
         yield
 
 
