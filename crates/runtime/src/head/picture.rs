@@ -6,13 +6,11 @@
 use super::Runtime;
 use crate::numbered::{changed_after, NumberedPart};
 use ligament_agent::{RunPlan, RunView};
-use ligament_manager::{
-    component_of, InstanceMoments, InstanceRecord, Observation, PortsByOperator, RunNews, UtcTime,
-};
+use ligament_manager::{InstanceMoments, InstanceRecord, Observation, RunNews, UtcTime};
 use ligament_wire::{InstanceId, RankId};
 use serde_json::{json, Value};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -125,21 +123,14 @@ fn part_of(
 }
 
 /// Returns the fields of a grid that an instance publishes. These are the ports on which it sends, and which
-/// neither the model nor the code has as a port: a field cannot have the name of a port.
-fn published(
-    plan: &RunPlan,
-    instance: InstanceId,
-    (declared, sends): (&BTreeMap<String, PortsByOperator>, Option<&[String]>),
-) -> Vec<String> {
+/// the model does not have: a field cannot have the name of a port. A port without a conduit that only the code
+/// declares cannot be told from a field.
+fn published(plan: &RunPlan, instance: InstanceId, sends: Option<&[String]>) -> Vec<String> {
     let one = &plan.instances[instance.index()];
     if one.grid.is_none() {
         return Vec::new();
     }
-    let of_code = declared.get(component_of(&one.name));
-    let is_port = |name: &String| {
-        let mut own = of_code.into_iter().flat_map(|ports| ports.values().flatten());
-        one.ports.iter().any(|port| *port.name == **name) || own.any(|port| port.trim_end_matches("[]") == name)
-    };
+    let is_port = |name: &String| one.ports.iter().any(|port| *port.name == **name);
     sends.unwrap_or_default().iter().filter(|name| !is_port(name)).cloned().collect()
 }
 
@@ -164,7 +155,6 @@ impl Runtime<'_> {
             agreeing: Some(self.agreeing()),
         };
         self.manager.fill(&mut run.record, &[]);
-        let declared = run.record.declared_ports.clone();
         let run = serde_json::to_value(&run).unwrap_or_default();
         let instance_of = |i| self.ranks.instance(RankId::at(i));
         let news = &mut self.news;
@@ -178,7 +168,7 @@ impl Runtime<'_> {
                 let before = news.instances.get(i).map_or(&Value::Null, |part| &part.value);
                 let elsewhere = || news.senders.get(&RankId::at(i)).map(|ports| &**ports);
                 let sends = view.core.sending_ports(RankId::at(i)).or_else(elsewhere);
-                let publishes = published(view.core.plan(), instance_of(i), (&declared, sends));
+                let publishes = published(view.core.plan(), instance_of(i), sends);
                 part_of(record, is_gone(seen), KnownPorts { sends, publishes }, before, now)
             })
             .collect();
