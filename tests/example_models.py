@@ -21,8 +21,7 @@ class Example:
     def __init__(self, tmp_path):
         self.folder, self.tmp_path = EXAMPLES / self.name, tmp_path
         self.model = self.folder / f"{self.name.replace('-', '_')}.ymmsl"
-        subprocess.run(["make", "--no-print-directory", "-C", self.folder], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run([EXAMPLES / "build", self.name], check=True)
 
     def alone(self):
         """Returns the arrays that one program computes, by name."""

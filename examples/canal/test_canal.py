@@ -26,7 +26,7 @@ QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subpr
 def built():
     assert shutil.which("ligament"), "there is no command `ligament`; run `make build` first"
     for folder in (HERE, NETWORK):
-        subprocess.run(["make", "-C", folder], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([HERE.parent / "build", folder.name], check=True)
 
 
 def run(directory, model, settings=()):

@@ -18,7 +18,7 @@ PATH = f"{ROOT / 'target/release'}:{ROOT / '.venv/bin'}:{os.environ['PATH']}"
 
 @pytest.fixture(scope="session")
 def modules():
-    subprocess.run(["make", "-C", HERE], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([HERE.parent / "build", HERE.name], check=True)
 
 
 def run(directory, model):

@@ -86,7 +86,7 @@ STRANGER = f"{{executable: {HERE / 'build/stranger'}}}"
 
 @pytest.fixture(scope="module", autouse=True)
 def built():
-    subprocess.run(["make", "-C", HERE], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([HERE.parent / "build", HERE.name], check=True)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ MODEL = HERE / "oscillator.ymmsl"
 
 @pytest.fixture(scope="module", autouse=True)
 def built():
-    subprocess.run(["make", "-C", HERE], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([HERE.parent / "build", HERE.name], check=True)
 
 
 def run(directory, *settings):

@@ -184,13 +184,15 @@ pub struct ShownTime(pub f64);
 impl ShownTime {
     /// Returns the number that is shown. Digits are left out only if the number has more than fifteen digits,
     /// and only after three zeros or nines in a row, the last of which is digit 13, 14 or 15. Example: of
-    /// 209.00000000000003 the last digits are left out. Milliseconds since 1970 keep their digits.
+    /// 209.00000000000003 the last digits are left out. Milliseconds since 1970 keep their digits. The shown
+    /// time always counts as the same as the time itself.
     pub fn number(self) -> f64 {
         let time = self.0;
         if time == 0.0 || !time.is_finite() || digits_of(time) <= 15 {
             return time + 0.0;
         }
-        let neat = |digits| rounded(time, digits).filter(|&neat| digits_of(neat) + 3 <= digits);
+        let same = |&neat: &f64| TimeSeries::default().is_same(neat, time);
+        let neat = |digits| rounded(time, digits).filter(|&neat| digits_of(neat) + 3 <= digits).filter(same);
         (13..=15).rev().find_map(neat).unwrap_or(time)
     }
 }
@@ -317,6 +319,13 @@ mod tests {
             }
             assert!(count == 0 || series.step.is_some(), "{begin}, {step}");
         }
+    }
+
+    #[test]
+    fn digits_that_make_another_time_are_shown() {
+        assert_eq!(ShownTime(1.6153059170004814e174).to_string(), "1.6153059170004814e174");
+        assert_eq!(ShownTime(1.0000000000004814).to_string(), "1.0000000000004814");
+        assert_eq!(ShownTime(1.6153059170000004e174).to_string(), "1.615305917e174");
     }
 
     proptest! {
