@@ -55,7 +55,7 @@ fmt: ## format the code
 
 lint: $(STAMP) ## check format and style
 	cargo fmt --all --check
-	cargo clippy --profile tests --workspace --all-targets $(CARGO_FLAGS) -- -D warnings
+	cargo clippy --release --workspace --all-targets $(CARGO_FLAGS) -- -D warnings
 
 docs: build ## build the documentation as a site, in build/site
 	$(VENV)/bin/python docs/site/build build/site

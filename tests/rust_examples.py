@@ -1,11 +1,11 @@
-"""The Rust programs of the tests: examples of the crates, in the profile `tests`."""
+"""The Rust programs of the tests: examples of the crates."""
 
 import os
 import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS = ROOT / "target" / "tests" / "examples"
+PROGRAMS = ROOT / "target" / "release" / "examples"
 
 
 def example(name, package=None):
@@ -13,6 +13,6 @@ def example(name, package=None):
     LIGAMENT_EXAMPLES_BUILT; without that, the example is built here."""
     if "LIGAMENT_EXAMPLES_BUILT" not in os.environ:
         of = ["-p", package] if package else []
-        subprocess.run(["cargo", "build", "--profile", "tests", "--locked", "--quiet", *of, "--example", name],
+        subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", *of, "--example", name],
                        cwd=ROOT, check=True)
     return PROGRAMS / name

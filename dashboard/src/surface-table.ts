@@ -1,7 +1,7 @@
 // Triangles of a cell, for each of the 256 ways in which its corners may be inside (bit c of the
 // case) or outside. Three hexadecimal digits are a triangle, and each is the number of an edge.
 // Corners and edges are numbered as in crates/surface/src/table.rs, which made this file:
-// LIGAMENT_WRITE_PAGES=1 cargo test --profile tests -p ligament-surface --test table
+// LIGAMENT_WRITE_PAGES=1 cargo test --release -p ligament-surface --test table
 export const CASES: readonly string[] = [
   "", "048", "095", "485895", "1a4", "0181a8", "0951a4", "1a5a85895", "15b", "04815b", "0919b1", "14b48b89b",
   "45a5ba", "0585b8ba8", "0949b4ba4", "89a9ba", "286", "042462", "095286", "296956546", "1a4286", "0121a2a62",

@@ -11,15 +11,10 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 120  # s, for one command
 
 
-# The profile of the Rust tests: only the last step is left, and its result is the same in all respects that are
-# tested here.
-AS_TESTS = {"PROFILE": "tests", "CARGO_TARGET_DIR": str(ROOT / "target")}
-
-
 def build_wheel(out):
     """Builds the wheel with the script that makes every wheel."""
     done = subprocess.run(
-        [ROOT / "packaging/build-wheel", out], env=os.environ | AS_TESTS | {"PYTHON": sys.executable},
+        [ROOT / "packaging/build-wheel", out], env=os.environ | {"PYTHON": sys.executable},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )

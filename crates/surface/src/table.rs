@@ -61,7 +61,7 @@ pub fn typescript_table() -> String {
         "// Triangles of a cell, for each of the 256 ways in which its corners may be inside (bit c of the\n\
          // case) or outside. Three hexadecimal digits are a triangle, and each is the number of an edge.\n\
          // Corners and edges are numbered as in crates/surface/src/table.rs, which made this file:\n\
-         // LIGAMENT_WRITE_PAGES=1 cargo test --profile tests -p ligament-surface --test table\n\
+         // LIGAMENT_WRITE_PAGES=1 cargo test --release -p ligament-surface --test table\n\
          export const CASES: readonly string[] = [\n",
     );
     let mut line = String::from(" ");
