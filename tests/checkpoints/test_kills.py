@@ -62,7 +62,7 @@ class Disturbance:
 
     def kill_one(self):
         """Kills a process. There is no third end of a run without a checkpoint between, because the same end
-        three times starts no run any more. The kill before may have come just before the checkpoint was seen."""
+        three times starts no run any more. A new checkpoint may be older than the kill before."""
         if (moment := self.last_moment()) != self.furthest:
             self.furthest, self.kills = moment, min(self.kills, 1)
         if self.kills < 2 and (processes := self.processes()):
