@@ -33,6 +33,50 @@ def test_a_run_goes_on_from_its_last_checkpoint(start, crashes):
     assert "restart 2 of 3: the run goes on from checkpoint" in died.text
 
 
+def test_the_directory_of_an_earlier_restart_stays(start, crashes, tmp_path):
+    (tmp_path / "run1-restart1").mkdir()
+    died = start(calls() + every(2.0), arguments=["--restarts", "1"], env=crashes("macro-5"))
+    assert died.status == 0, died.text
+    assert list((tmp_path / "run1-restart1").iterdir()) == []
+    assert (tmp_path / "run1-restart1-2/run.json").exists()
+
+
+def test_a_restart_passes_over_a_damaged_checkpoint(start, tmp_path, python_code):
+    """The code damages the last checkpoint before it dies."""
+    code = python_code("code", """
+        import glob, time
+        instance = Instance({Operator.O_F: ["out"]}, InstanceFlags.USES_CHECKPOINT_API)
+        while instance.reuse_instance():
+            if instance.resuming():
+                number = instance.load_snapshot().data
+                print("goes on from", number, flush=True)
+            if instance.should_init():
+                number = 0
+            while number < 10:
+                number += 1
+                if number == 8 and not os.path.exists(os.environ["RUN"] + "-restart1"):
+                    while not (files := glob.glob(os.environ["RUN"] + "/checkpoints/3/*.checkpoint")):
+                        time.sleep(0.01)
+                    os.truncate(files[0], 100)
+                    os.kill(os.getpid(), 9)
+                if instance.should_save_snapshot(float(number)):
+                    instance.save_snapshot(Message(float(number), None, number))
+            if instance.should_save_final_snapshot():
+                instance.save_final_snapshot(Message(10.0, None, number))
+        """)
+    model = f"""
+ymmsl_version: v0.2
+models: {{one: {{components: {{code: {{ports: {{o_f: out}}, implementation: code}}}}}}}}
+programs: {{code: {code}}}
+checkpoints: {{simulation_time: [{{every: 2}}]}}
+ligament: {{restarts: 3, checkpoints: {{keep: 5}}}}
+"""
+    died = start(model, env={"RUN": str(tmp_path / "run1")})
+    assert died.status == 0, died.text
+    log = died.restarted(2).directory / "instances/code/output.log"
+    assert log.read_text().startswith("goes on from"), died.text
+
+
 def test_the_model_may_ask_for_restarts(start, crashes):
     model = peers(1) + "checkpoints: {simulation_time: [{every: 4}]}\nligament: {restarts: 1}\n"
     plain = start(model)

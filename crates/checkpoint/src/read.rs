@@ -27,7 +27,7 @@ pub struct CheckpointFile {
 pub fn read_file(path: &Path) -> Result<CheckpointFile, Fault> {
     let name = path.display().to_string();
     let failed = |error: std::io::Error| unreadable(&name, error);
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = open_file(path).map_err(failed)?;
     let len = file.metadata().map_err(failed)?.len();
     let mut source =
         Source { name: &name, left: len, is_cut: false, refuse: refuse_checkpoint, from: &mut file };
@@ -41,9 +41,17 @@ pub fn read_file(path: &Path) -> Result<CheckpointFile, Fault> {
 pub fn read_info(path: &Path) -> Result<FileInfo, Fault> {
     let name = path.display().to_string();
     let failed = |error: std::io::Error| unreadable(&name, error);
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = open_file(path).map_err(failed)?;
     let len = file.metadata().map_err(failed)?.len();
     Source { name: &name, left: len, is_cut: false, refuse: refuse_checkpoint, from: &mut file }.info()
+}
+
+/// Opens a file. Another thing of that name, such as a pipe, could keep its reader waiting.
+pub(crate) fn open_file(path: &Path) -> std::io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no file"));
+    }
+    File::open(path)
 }
 
 fn refuse_checkpoint(name: &str, why: &str) -> Fault {

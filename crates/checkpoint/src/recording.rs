@@ -268,7 +268,7 @@ impl RecordingReader {
     pub fn open(path: &Path) -> Result<RecordingReader, Fault> {
         let name = path.display().to_string();
         let failed = |error: io::Error| unreadable(&name, error);
-        let file = File::open(path).map_err(failed)?;
+        let file = crate::read::open_file(path).map_err(failed)?;
         let len = file.metadata().map_err(failed)?.len();
         let mut source = Source { name: &name, left: len, is_cut: false, refuse, from: &file };
         let info: RecordingInfo = source.first(RECORDING_MAGIC, "it is no recording")?;

@@ -4,7 +4,7 @@ use ligament_catalogue::Code;
 use ligament_manager::{RunDirectory, RunRecord, RunState};
 use ligament_runtime::checkpoints::{checkpoints_of, Checkpoint};
 use ligament_runtime::RunResult;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Ends of a run that need not come again: something died. An error that a code has reported, a deadlock or a
 /// mistake in the model would come again.
@@ -68,14 +68,18 @@ impl Restarts {
     /// them fail. The next run then goes on from one checkpoint earlier, once.
     pub fn next(&mut self, result: &RunResult) -> Option<Restart> {
         let record = &result.record;
-        if !self.are_left() || !may_go_on(record) {
+        // A restart whose checkpoint was damaged meanwhile gives way to one from the checkpoint before.
+        let is_damaged = self.made > 0 && code_of(record) == Some(Code::CHECKPOINT_UNREADABLE);
+        if !self.are_left() || !(may_go_on(record) || is_damaged) {
             return None;
         }
         let run = RunDirectory::open(&result.directory);
         let new = checkpoints_of(&run);
         let end = (record.code.clone(), record.failed.clone());
         let last = new.iter().map(moment_of).fold(f64::NEG_INFINITY, f64::max);
-        if last > self.furthest {
+        if is_damaged {
+            self.checkpoints.pop();
+        } else if last > self.furthest {
             (self.furthest, self.went_back) = (last, false);
         } else if self.last_end.as_ref() == Some(&end) {
             if self.went_back {
@@ -87,12 +91,12 @@ impl Restarts {
         if !self.went_back {
             self.checkpoints.extend(new);
         }
-        self.last_end = Some(end);
+        if !is_damaged {
+            self.last_end = Some(end);
+        }
         self.made += 1;
         let first = self.first.get_or_insert_with(|| result.directory.clone());
-        let mut directory = first.clone().into_os_string();
-        directory.push(format!("-restart{}", self.made));
-        let directory = PathBuf::from(directory);
+        let directory = unused(first, self.made);
         let checkpoint = self.checkpoints.last().cloned();
         let from = match &checkpoint {
             Some(checkpoint) => format!("checkpoint {}", checkpoint.name()),
@@ -108,12 +112,27 @@ impl Restarts {
     }
 }
 
+/// Returns the directory of a restart. A number follows the name if an earlier run of the same name has left one.
+fn unused(first: &Path, restart: u32) -> PathBuf {
+    let named = |suffix: &str| {
+        let mut directory = first.as_os_str().to_owned();
+        directory.push(format!("-restart{restart}{suffix}"));
+        PathBuf::from(directory)
+    };
+    let numbered = (2..=u32::MAX).map(|number| named(&format!("-{number}")));
+    let mut directories = std::iter::once(named("")).chain(numbered);
+    directories.find(|directory| directory.symlink_metadata().is_err()).unwrap_or_else(|| named(""))
+}
+
 fn moment_of(checkpoint: &Checkpoint) -> f64 {
     checkpoint.record.model_time.unwrap_or(f64::INFINITY)
 }
 
 /// Returns true if a run has failed in a way that need not come again.
 fn may_go_on(record: &RunRecord) -> bool {
-    let code = record.code.as_deref().and_then(Code::named);
-    record.state == RunState::Failed && code.is_some_and(|code| DEATHS.contains(&code))
+    record.state == RunState::Failed && code_of(record).is_some_and(|code| DEATHS.contains(&code))
+}
+
+fn code_of(record: &RunRecord) -> Option<Code> {
+    record.code.as_deref().and_then(Code::named)
 }

@@ -12,6 +12,7 @@ use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::Fault;
 use ligament_launch::site::Site;
 use ligament_launch::RunMachines;
+use ligament_manager::steering::SettingAssignment;
 use ligament_manager::{RunDirectory, RunRecord, SteeringRecord};
 use ligament_model::ResolvedModel;
 use ligament_runtime::checkpoints::{find_checkpoint, Checkpoint};
@@ -37,7 +38,8 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         with_text: true,
         ..CheckOptions::default()
     };
-    let resumed = arguments.resume.as_deref().map(ResumedRun::find).transpose();
+    let resumed = arguments.resume.as_deref().map(|wanted| ResumedRun::find(wanted, &arguments.settings));
+    let resumed = resumed.transpose();
     let resumed = match resumed {
         Ok(resumed) => resumed,
         Err(error) => return refuse(arguments, &error.told(|error| format!("--resume: {error}"))),
@@ -149,15 +151,15 @@ struct ResumedRun {
     run: RunDirectory,
     record: RunRecord,
     checkpoint: Checkpoint,
-    /// The changes of steering from the checkpoint's model time on.
+    /// The changes of steering of this run, and those of the settings that the user sets in addition.
     steering: Vec<SteeringRecord>,
 }
 
 impl ResumedRun {
-    fn find(wanted: &str) -> Result<ResumedRun, Fault> {
+    fn find(wanted: &str, settings: &[String]) -> Result<ResumedRun, Fault> {
         let (run, checkpoint) = find_checkpoint(wanted)?;
         let record = ligament_runtime::client::record_of(&run)?;
-        let steering = steering_ahead(&record, &checkpoint);
+        let steering = steering_again(&record, &checkpoint, settings);
         Ok(ResumedRun { run, record, checkpoint, steering })
     }
 
@@ -173,12 +175,32 @@ impl ResumedRun {
     }
 }
 
-/// Returns the changes of steering that a run has made, or was to make, at and after the time of a checkpoint.
-/// A change at this time itself may be part of the saved state; it does no harm a second time.
-fn steering_ahead(record: &RunRecord, checkpoint: &Checkpoint) -> Vec<SteeringRecord> {
-    let Some(moment) = checkpoint.record.model_time else { return Vec::new() };
-    let is_ahead = |one: &&SteeringRecord| one.model_time.is_none_or(|at| at >= begin_of(moment));
-    record.steering.iter().filter(is_ahead).cloned().collect()
+/// Returns all changes of steering of a run, which a run that resumes makes again. An instance may have saved
+/// before it came to a change at an earlier time than the checkpoint's; a change that is part of its state gives
+/// a setting the value that it has. Each of `settings` (NAME=VALUE) that was steered before the checkpoint is
+/// changed once more, because the value that the user sets for the run would have no effect.
+fn steering_again(record: &RunRecord, checkpoint: &Checkpoint, settings: &[String]) -> Vec<SteeringRecord> {
+    let moment = checkpoint.record.model_time.map(begin_of);
+    let is_earlier = |at: f64| moment.is_none_or(|moment| at < moment);
+    let mut steering = record.steering.clone();
+    for (name, value) in settings.iter().filter_map(|setting| setting.split_once('=')) {
+        let (name, value) = (name.trim(), value.trim());
+        let has_setting = |one: &SteeringRecord| {
+            one.settings.iter().any(|known| unqualified(&known.name) == unqualified(name))
+        };
+        let known = record.steering.iter().filter(|one| one.is_agreed() && has_setting(one));
+        let times = known.filter_map(|one| Some((one.model_time.filter(|&at| is_earlier(at))?, one)));
+        let Some((_, known)) = times.max_by(|(one, _), (other, _)| one.total_cmp(other)) else { continue };
+        let set = SettingAssignment { name: name.to_owned(), from: None, to: value.to_owned() };
+        let who = "--resume".to_owned();
+        steering.push(SteeringRecord { who, settings: vec![set], ..known.clone() });
+    }
+    steering
+}
+
+/// Returns a setting's own name, without those of the instances that have it.
+fn unqualified(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
 }
 
 /// Makes the run, and those that go on from its checkpoints if it fails. This process becomes their head.
@@ -236,10 +258,7 @@ fn carry_out(
         options.directory = Some(next.directory);
         options.resumed_from = next.checkpoint.as_ref().map(Checkpoint::name);
         model.resume = next.checkpoint.as_ref().map(Checkpoint::files).unwrap_or_default();
-        options.steered = match &next.checkpoint {
-            Some(checkpoint) => steering_ahead(&result.record, checkpoint),
-            None => result.record.steering.clone(),
-        };
+        options.steered = result.record.steering.clone();
     }
 }
 

@@ -6,8 +6,11 @@ use crate::sinks::SinkSubmodel;
 use crate::sources::SourceSubmodel;
 use crate::{mappers, settings, sinks, sources};
 use ligament_catalogue::{fault, Coded, Fault};
-use ligament_instance::{run_light_with, Error, ErrorKind, Flags, Instance, MapperSubmodel, Submodel};
-use ligament_model::IMPLEMENTATION_SETTING;
+use ligament_filters::{FilterMemory, FilterRemark, FilterStep, Parcel, StepOutput};
+use ligament_instance::{
+    run_light_with, Error, ErrorKind, Flags, Instance, Interpreter, MapperSubmodel, Submodel,
+};
+use ligament_model::{Filter, IMPLEMENTATION_SETTING};
 
 /// Beginning of the names of all sources.
 const SOURCES: &str = "ligament.sources.";
@@ -29,6 +32,7 @@ pub fn run_shipped() -> Result<(), Fault> {
 /// # Errors
 /// As `run_shipped`.
 pub fn run_ended_instance() -> Result<(), Fault> {
+    ligament_instance::run_python_filters_by(Box::new(UnusedFilters));
     let flags = Flags { keeps_no_state_for_next_use: true, ..Flags::default() };
     let ended = || -> Result<(), Error> {
         let mut instance = Instance::with_options(None, flags, "rust")?;
@@ -36,6 +40,29 @@ pub fn run_ended_instance() -> Result<(), Fault> {
         Ok(())
     };
     ended().map_err(|error| Fault::heard(error.to_string(), error.code()))
+}
+
+/// The Python filters of an instance that had ended. No message comes to them, and this process has no Python.
+struct UnusedFilters;
+
+impl Interpreter for UnusedFilters {
+    fn find(&self, _: &Filter) -> Result<Option<Fault>, Fault> {
+        Ok(None)
+    }
+
+    fn make(&self, _: &Filter) -> Result<Box<dyn FilterStep>, Fault> {
+        Ok(Box::new(UnusedFilters))
+    }
+}
+
+impl FilterStep for UnusedFilters {
+    fn apply<'a>(&mut self, parcel: Parcel<'a>, _: &mut Vec<FilterRemark>) -> Result<StepOutput<'a>, Fault> {
+        Ok(StepOutput::One(parcel))
+    }
+
+    fn memory(&mut self) -> FilterMemory<'_> {
+        FilterMemory::None
+    }
 }
 
 fn make(instance: &mut Instance) -> Result<Box<dyn Submodel>, Error> {

@@ -239,6 +239,19 @@ impl Runtime<'_> {
         }
     }
 
+    /// Notes that a rank has failed. If the run goes on without it, no later checkpoint can become whole.
+    pub(super) fn no_checkpoints_after(&mut self, rank: RankId) {
+        if !self.model.may_fail(self.ranks.instance(rank).number()) {
+            return;
+        }
+        let name = self.manager.names().rank(rank);
+        let why = format!("{name} has failed, so its state cannot be saved, and the run goes on without it");
+        if self.model.uses_checkpoints() {
+            self.log.add(Level::Warning, "run", &format!("no further checkpoint is saved: {why}"));
+        }
+        self.is_unsavable(name, why);
+    }
+
     /// Gives a checkpoint its number, if the files of all ranks are there.
     pub(super) fn complete_checkpoint(&mut self, moment: f64) {
         let Some(missing) = self.checkpoints.ended_without(moment, self.ranks.all()) else { return };

@@ -144,6 +144,7 @@ impl Runtime<'_> {
                 return self.checkpoint_outcome(*rank, moment.0, outcome.clone());
             }
             AgentReport::Exited { rank, exit } if exit.is_clean() => self.checkpoints_without(*rank),
+            AgentReport::Exited { rank, .. } => self.no_checkpoints_after(*rank),
             AgentReport::Ending(outcome) => {
                 if *outcome == ligament_agent::RunOutcome::Done {
                     // All have ended well, although not all of their processes have exited.
