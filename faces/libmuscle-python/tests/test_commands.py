@@ -1,6 +1,7 @@
 """The commands `muscle_manager` and `muscle3`, and the records that they leave."""
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -107,7 +108,14 @@ def test_an_error_shutdown_with_another_status_fails_the_run(face, model):
     assert "this macro is to end so: badly" in done.stdout
 
 
-def test_instances_are_started_by_hand(face, model):
+PROGRAMS_SECTION = re.compile("programs:.*?(?=settings:)", re.S)
+
+
+@pytest.mark.parametrize("missing", ["(?!)", PROGRAMS_SECTION, "        implementation: micro\n"],
+                         ids=["nothing", "programs", "implementation"])
+def test_instances_are_started_by_hand_also_without_programs(face, model, missing):
+    text = (model / "model.ymmsl").read_text()
+    (model / "model.ymmsl").write_text(re.sub(missing, "", text))
     file = model / "location"
     words = ("-m", "muscle3.muscle_manager", "--run-dir", "run", "--location-file", "location", "model.ymmsl")
     variables = {**os.environ, "HOME": str(model)}
