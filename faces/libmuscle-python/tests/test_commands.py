@@ -97,6 +97,13 @@ def test_a_model_with_sections_of_ligament_has_a_profile_in_a_directory_of_any_n
     assert said == "['macro', 'micro']\n"
 
 
+def test_a_model_with_ports_on_a_timeline_of_their_own_has_a_profile(face, model):
+    text = (model / "model.ymmsl").read_text()
+    (model / "model.ymmsl").write_text(text.replace("{o_i: out, s: in}", "{timeline fine: {o_i: out, s: in}}"))
+    manage(face, model, "--start-all", "--run-dir", "run")
+    assert (model / "run/performance.sqlite").is_file()
+
+
 def test_an_error_shutdown_with_exit_status_0_fails_no_run(face, model):
     manage(face, model, "--start-all", "--run-dir", "run", end="in order")
     assert "this macro is to end so: in order" in (model / "run/muscle3_manager.log").read_text()
