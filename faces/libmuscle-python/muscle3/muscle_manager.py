@@ -3,17 +3,20 @@
 import argparse
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 import ligament
+import yaml
 
 from libmuscle.manager.records import LEVELS, last_lines, write_records
 
 _MAX_LINES = 50
 _BAD_USE = 2  # the head's exit status if the model or the directory is wrong
+_PROGRAM_BY_HAND = "started_by_hand"
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -23,11 +26,47 @@ def main(words: Sequence[str] | None = None) -> int:
         _parser().print_help()
         return 2
     try:
-        manual = [] if options.start_all else ligament.Model.load(*options.ymmsl_files).instances()
+        model = None if options.start_all else ligament.Model.load(*options.ymmsl_files)
     except ligament.ModelError as error:
         print(f"Failed to start the simulation, found a configuration error:\n{error}", file=sys.stderr)
         return 1
     run = _run_directory(options)
+    with tempfile.TemporaryDirectory() as folder:
+        if model is not None:
+            options.ymmsl_files.append(_write_programs(model, options.model or model.name, Path(folder)))
+        status = _run_head(options, run, [] if model is None else model.instances())
+    if status == _BAD_USE:
+        return 1  # the head has said why it could not begin; the directory may hold another run
+    write_records(run, options.log_level)
+    _say_end(run, status)
+    return 1 if status else 0
+
+
+def _write_programs(model: ligament.Model, root: str, folder: Path) -> str:
+    """Writes a model file that adds a program for each component that has none, because MUSCLE 3 asks for no
+    program of an instance that is started by hand. Returns its name."""
+    document = yaml.load(model.to_yaml(), Loader=yaml.BaseLoader)
+    models = document["models"]
+    known = {*models, *document.get("programs", {})}
+    components = {name: each.get("components") or {} for name, each in models.items()}
+    names = {part["implementation"] for all in components.values() for part in all.values()
+             if "implementation" in part}
+    without = [f"{root}.{name}" for name, part in components.get(root, {}).items()
+               if "implementation" not in part]
+    names |= {_PROGRAM_BY_HAND} if without else set()
+    program = {"executable": sys.executable, "execution_model": "manual"}
+    programs = {name: dict(program) for name in sorted(names - known)}
+    file = folder / "by_hand.ymmsl"
+    file.write_text(yaml.safe_dump({
+        "ymmsl_version": "v0.2",
+        "programs": programs,
+        "custom_implementations": dict.fromkeys(without, _PROGRAM_BY_HAND),
+    }), encoding="utf-8")
+    return str(file)
+
+
+def _run_head(options: argparse.Namespace, run: Path, manual: list[str]) -> int:
+    """Runs the model and returns the exit status of the run. The instances `manual` are started by hand."""
     command = [sys.executable, "-m", "ligament", "run", "--quiet", "--run-dir", str(run)]
     command += [f"--manual={name}" for name in manual]
     if options.model:
@@ -36,15 +75,10 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if manual or options.location_file:
             _tell_location(head, run, options.location_file)
-        status = head.wait()
+        return head.wait()
     except KeyboardInterrupt:
         # The head has got the signal too, and ends the run in order.
-        status = head.wait()
-    if status == _BAD_USE:
-        return 1  # the head has said why it could not begin; the directory may hold another run
-    write_records(run, options.log_level)
-    _say_end(run, status)
-    return 1 if status else 0
+        return head.wait()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,6 +1,7 @@
 """The commands `muscle_manager` and `muscle3`, and the records that they leave."""
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -96,6 +97,13 @@ def test_a_model_with_sections_of_ligament_has_a_profile_in_a_directory_of_any_n
     assert said == "['macro', 'micro']\n"
 
 
+def test_a_model_with_ports_on_a_timeline_of_their_own_has_a_profile(face, model):
+    text = (model / "model.ymmsl").read_text()
+    (model / "model.ymmsl").write_text(text.replace("{o_i: out, s: in}", "{timeline fine: {o_i: out, s: in}}"))
+    manage(face, model, "--start-all", "--run-dir", "run")
+    assert (model / "run/performance.sqlite").is_file()
+
+
 def test_an_error_shutdown_with_exit_status_0_fails_no_run(face, model):
     manage(face, model, "--start-all", "--run-dir", "run", end="in order")
     assert "this macro is to end so: in order" in (model / "run/muscle3_manager.log").read_text()
@@ -107,7 +115,14 @@ def test_an_error_shutdown_with_another_status_fails_the_run(face, model):
     assert "this macro is to end so: badly" in done.stdout
 
 
-def test_instances_are_started_by_hand(face, model):
+PROGRAMS_SECTION = re.compile("programs:.*?(?=settings:)", re.S)
+
+
+@pytest.mark.parametrize("missing", ["(?!)", PROGRAMS_SECTION, "        implementation: micro\n"],
+                         ids=["nothing", "programs", "implementation"])
+def test_instances_are_started_by_hand_also_without_programs(face, model, missing):
+    text = (model / "model.ymmsl").read_text()
+    (model / "model.ymmsl").write_text(re.sub(missing, "", text))
     file = model / "location"
     words = ("-m", "muscle3.muscle_manager", "--run-dir", "run", "--location-file", "location", "model.ymmsl")
     variables = {**os.environ, "HOME": str(model)}

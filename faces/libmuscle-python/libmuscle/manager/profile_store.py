@@ -92,6 +92,8 @@ def _operators(model: Path) -> dict[tuple[str, str | None], int]:
         (name, port): Operator[operator.upper()].value
         for part in document["models"].values()
         for name, component in part["components"].items()
-        for operator, ports in component.get("ports", {}).items()
-        for port in ports
+        for group, ports in component.get("ports", {}).items()
+        # Ports on a timeline of their own stand below its name, again by operator.
+        for operator, names in (ports if isinstance(ports, dict) else {group: ports}).items()
+        for port in names
     }
