@@ -110,8 +110,8 @@ impl AgentCore {
     }
 
     fn may_tap(&self, viewer: TapViewer, asked: TapPort) -> Result<TapTarget, Fault> {
-        let name = &self.plan.instances[asked.instance.index()].name;
         let rank = self.tapped_rank(&asked)?;
+        let name = self.wiring.name(&self.plan, rank);
         let endpoint = self.wiring.endpoint_of(rank);
         let own = &self.endpoints[endpoint.index()];
         let (to, ports) = match (own.phase, own.link(), self.sending_ports(rank)) {
