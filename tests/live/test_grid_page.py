@@ -76,8 +76,8 @@ def asks(asker, session, **words):
     return answer.status, head.decode(errors="replace"), body
 
 
-# A port of the model without a conduit is no field.
-@pytest.mark.parametrize("ball", [", ports: {o_i: log}"], indirect=True)
+# The port without a conduit is no field, whether the model declares it or the code alone.
+@pytest.mark.parametrize("ball", ["", ", ports: {o_i: log}"], indirect=True)
 def test_the_surface_of_a_run_is_shown_again_and_again_and_equals_that_of_the_command(ball, browser):
     view = ball.view()
     browser.does("open", link=view["link"])
