@@ -174,6 +174,15 @@ def test_fields_without_surfaces_say_why(grid, python_program):
     assert "three axes, and the grid has 2" in grid.tap("wave.u", "--level", 1, "--once", status=1)
 
 
+@pytest.mark.parametrize(("levels", "why"), [([4.5], "ask for more room (ligament explain"),
+                                             ([4.5, 5], "ask for more room, or for fewer levels")])
+def test_a_surface_that_does_not_fit_is_said(grid, python_program, levels, why):
+    grid.begin(model(pictures.program(python_program), (2, 1, 1)))
+    words = [word for level in levels for word in ("--level", level)]
+    told = " ".join(grid.tap("wave.w", *words, "--once", "--room", "100", status=1).split())
+    assert why in told and "slice" not in told, told
+
+
 def test_a_viewer_that_stands_still_stops_nobody_and_the_end_of_a_block_is_told(grid, python_program):
     grid.begin(model(pictures.program(python_program), (2, 2, 1)))
     still = grid.watch("wave.u", "--level", 4.5, "--json", "--every", 0, "--share", "100%")
