@@ -397,15 +397,12 @@ impl GridTap {
         });
         let values: Vec<PortValue> = answers.collect();
         let cost = values.iter().map(|value| value.cost).max().unwrap_or_default();
-        let time = values.first().map_or(f64::NAN, |value| value.timestamp);
-        let is_whole = values.len() == self.blocks.len() && values.iter().all(|value| value.timestamp == time);
-        self.times.is_answered(is_whole, self.asked.elapsed());
+        let time = common_time(&values, self.blocks.len());
+        self.times.is_answered(time.is_some(), self.asked.elapsed());
         let pause = Duration::try_from_secs_f64(cost.as_secs_f64() / self.share).unwrap_or(Duration::MAX);
         let now = Instant::now();
         self.inquiry = Inquiry::Pause(self.asked.checked_add(pause).unwrap_or(now + MAX_PICTURE_PAUSE));
-        if !is_whole {
-            return Ok(None);
-        }
+        let Some(time) = time else { return Ok(None) };
         let mut unit = String::new();
         let mut blocks = Vec::with_capacity(values.len());
         for (block, value) in self.blocks.iter().zip(values) {
@@ -416,6 +413,13 @@ impl GridTap {
         }
         Ok(Some(GridPicture { time, unit, shape: self.shape.clone(), blocks, cost }))
     }
+}
+
+/// Returns the model time of the values if each block has one, and all have the same time.
+fn common_time(values: &[PortValue], blocks: usize) -> Option<f64> {
+    let time = values.first()?.timestamp;
+    let is_whole = values.len() == blocks && values.iter().all(|value| value.timestamp == time);
+    is_whole.then_some(time)
 }
 
 impl TapAnswer {
@@ -518,6 +522,22 @@ mod tests {
         let whole = picture.whole().unwrap();
         let numbers: Vec<u8> = (1..=12i16).flat_map(i16::to_ne_bytes).collect();
         assert_eq!((&whole.data()[..], whole.shape(), whole.unit()), (&numbers[..], &[4, 3][..], Some("K")));
+    }
+
+    #[test]
+    fn a_picture_has_all_blocks_at_one_time() {
+        let value = |timestamp| PortValue {
+            timestamp,
+            next_timestamp: None,
+            slot: None,
+            number: 1,
+            cost: Duration::ZERO,
+            value: Value::None,
+        };
+        assert_eq!(common_time(&[1.5, 1.5].map(value), 2), Some(1.5));
+        assert_eq!(common_time(&[1.5, 2.0].map(value), 2), None);
+        assert_eq!(common_time(&[1.5].map(value), 2), None);
+        assert_eq!(common_time(&[], 2), None);
     }
 
     #[test]
