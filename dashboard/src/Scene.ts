@@ -1,6 +1,6 @@
-// A surface in the box of its grid, drawn with WebGL 2. The normals of triangles are made where they are drawn,
-// so none are sent or stored. A browser may take a drawing's memory away at any time; the scene then makes
-// everything again from the mesh that it has kept.
+// Surfaces in the box of their grid, drawn with WebGL 2. The first is opaque and the others let it through. The
+// normals of triangles are made where they are drawn, so none are sent or stored. A browser may take a
+// drawing's memory away at any time; the scene then makes everything again from the meshes that it has kept.
 
 import { type Camera, matricesOf, type Matrices, type Point } from "./camera";
 
@@ -15,12 +15,16 @@ export interface Mesh {
 /** Red, green and blue, each from 0 to 1. */
 export type Colour = [number, number, number];
 
+/** The side of a surface at which the field is lower, and the other side. */
+export type Sides = [Colour, Colour];
+
 export interface Colours {
-  /** The side of the surface at which the field is lower, and the other side. */
-  front: Colour;
-  back: Colour;
+  surfaces: Sides[];
   lines: Colour;
 }
+
+/** Opacity of the surfaces after the first. */
+const OPACITY = 0.4;
 
 const VERTEX = `#version 300 es
 uniform mat4 view, projection;
@@ -37,6 +41,7 @@ void main() {
 const SURFACE = `#version 300 es
 precision highp float;
 uniform vec3 front, back;
+uniform float opacity;
 in vec3 place;
 out vec4 colour;
 void main() {
@@ -44,7 +49,7 @@ void main() {
   // The light comes from above the left shoulder.
   float light = abs(dot(normal, normalize(vec3(-0.35, 0.5, 0.8))));
   vec3 base = gl_FrontFacing ? front : back;
-  colour = vec4(base * (0.35 + 0.65 * light) + vec3(0.12 * pow(light, 24.0)), 1.0);
+  colour = vec4(base * (0.35 + 0.65 * light) + vec3(0.12 * pow(light, 24.0)), opacity);
 }`;
 
 const LINES = `#version 300 es
@@ -60,11 +65,12 @@ const EDGES = [0, 1, 2, 3, 4, 5, 6, 7, 0, 2, 1, 3, 4, 6, 5, 7, 0, 4, 1, 5, 2, 6,
 interface Memory {
   surface: WebGLProgram;
   lines: WebGLProgram;
-  mesh: WebGLVertexArrayObject;
-  box: WebGLVertexArrayObject;
-  meshBuffers: [WebGLBuffer, WebGLBuffer];
-  boxBuffers: [WebGLBuffer, WebGLBuffer];
+  meshes: Vertices[];
+  box: Vertices;
 }
+
+/** An array of vertices with a buffer for their coordinates and one for the order in which they are drawn. */
+type Vertices = [WebGLVertexArrayObject, [WebGLBuffer, WebGLBuffer]];
 
 function program(gl: WebGL2RenderingContext, fragment: string): WebGLProgram {
   const made = gl.createProgram()!;
@@ -85,8 +91,7 @@ function program(gl: WebGL2RenderingContext, fragment: string): WebGLProgram {
   return made;
 }
 
-/** An array of vertices with a buffer for their coordinates and one for the order in which they are drawn. */
-function vertices(gl: WebGL2RenderingContext): [WebGLVertexArrayObject, [WebGLBuffer, WebGLBuffer]] {
+function vertices(gl: WebGL2RenderingContext): Vertices {
   const [array, buffers] = [gl.createVertexArray()!, [gl.createBuffer()!, gl.createBuffer()!]] as const;
   gl.bindVertexArray(array);
   gl.bindBuffer(gl.ARRAY_BUFFER, buffers[0]);
@@ -99,7 +104,7 @@ function vertices(gl: WebGL2RenderingContext): [WebGLVertexArrayObject, [WebGLBu
 
 export class Scene {
   private memory: Memory | null = null;
-  private mesh: Mesh = { positions: new Float32Array(), triangles: new Uint32Array() };
+  private meshes: Mesh[] = [];
   private size: Point = [1, 1, 1];
 
   private constructor(private readonly gl: WebGL2RenderingContext) {
@@ -117,14 +122,13 @@ export class Scene {
   restore(): void {
     const gl = this.gl;
     if (gl.isContextLost()) return;
-    const [mesh, meshBuffers] = vertices(gl);
-    const [box, boxBuffers] = vertices(gl);
     this.memory = {
       surface: program(gl, SURFACE),
       lines: program(gl, LINES),
-      ...{ mesh, box, meshBuffers, boxBuffers },
+      meshes: [],
+      box: vertices(gl),
     };
-    this.show(this.mesh, this.size);
+    this.show(this.meshes, this.size);
   }
 
   /** The context is lost: nothing can be drawn until it is restored. */
@@ -132,17 +136,23 @@ export class Scene {
     this.memory = null;
   }
 
-  /** Takes another mesh, in a box of `size` distances of points. */
-  show(mesh: Mesh, size: Point): void {
-    [this.mesh, this.size] = [mesh, size];
+  /** Takes other meshes, in a box of `size` distances of points. */
+  show(meshes: Mesh[], size: Point): void {
+    [this.meshes, this.size] = [meshes, size];
     if (!this.memory) return;
-    this.fill(this.memory.mesh, this.memory.meshBuffers, mesh);
+    const known = this.memory.meshes;
+    while (known.length < meshes.length) known.push(vertices(this.gl));
+    for (const [array, buffers] of known.splice(meshes.length)) {
+      this.gl.deleteVertexArray(array);
+      buffers.forEach((buffer) => this.gl.deleteBuffer(buffer));
+    }
+    meshes.forEach((mesh, i) => this.fill(known[i]!, mesh));
     const corners = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((i) => size.map((x, axis) => (i & (1 << axis) ? x : 0)));
     const box = { positions: new Float32Array(corners), triangles: new Uint32Array(EDGES) };
-    this.fill(this.memory.box, this.memory.boxBuffers, box);
+    this.fill(this.memory.box, box);
   }
 
-  private fill(array: WebGLVertexArrayObject, [places]: [WebGLBuffer, WebGLBuffer], mesh: Mesh): void {
+  private fill([array, [places]]: Vertices, mesh: Mesh): void {
     const gl = this.gl;
     gl.bindVertexArray(array);
     gl.bindBuffer(gl.ARRAY_BUFFER, places);
@@ -171,17 +181,35 @@ export class Scene {
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.enable(gl.DEPTH_TEST);
-    this.use(memory.surface, matrices, [colours.front, colours.back]);
-    gl.bindVertexArray(memory.mesh);
-    gl.drawElements(gl.TRIANGLES, this.mesh.triangles.length, gl.UNSIGNED_INT, 0);
-    this.use(memory.lines, matrices, [colours.lines]);
-    gl.bindVertexArray(memory.box);
+    this.use(memory.surface, matrices);
+    this.drawSurface(0, colours, 1);
+    this.use(memory.lines, matrices);
+    this.paint(memory.lines, [colours.lines]);
+    gl.bindVertexArray(memory.box[0]);
     gl.drawElements(gl.LINES, EDGES.length, gl.UNSIGNED_INT, 0);
+    // Behind these surfaces everything stays visible, so they leave the depth as it is.
+    this.use(memory.surface, matrices);
+    gl.depthMask(false);
+    gl.enable(gl.BLEND);
+    gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    for (let i = 1; i < this.meshes.length; i += 1) this.drawSurface(i, colours, OPACITY);
+    gl.disable(gl.BLEND);
+    gl.depthMask(true);
     gl.bindVertexArray(null);
     return matrices;
   }
 
-  private use(program: WebGLProgram, { view, projection }: Matrices, colours: Colour[]): void {
+  private drawSurface(i: number, { surfaces }: Colours, opacity: number): void {
+    const [gl, memory, mesh, sides] = [this.gl, this.memory, this.meshes[i], surfaces[i]];
+    // The meshes may be newer than the colours; a drawing with the colours of all of them follows.
+    if (!memory || !mesh || !sides) return;
+    this.paint(memory.surface, sides);
+    gl.uniform1f(gl.getUniformLocation(memory.surface, "opacity"), opacity);
+    gl.bindVertexArray(memory.meshes[i]![0]);
+    gl.drawElements(gl.TRIANGLES, mesh.triangles.length, gl.UNSIGNED_INT, 0);
+  }
+
+  private use(program: WebGLProgram, { view, projection }: Matrices): void {
     const gl = this.gl;
     const at = (name: string) => gl.getUniformLocation(program, name);
     gl.useProgram(program);
@@ -189,6 +217,11 @@ export class Scene {
     gl.uniformMatrix4fv(at("projection"), false, projection);
     gl.uniform3f(at("middle"), this.size[0] / 2, this.size[1] / 2, this.size[2] / 2);
     gl.uniform1f(at("scale"), this.scale);
+  }
+
+  private paint(program: WebGLProgram, colours: Colour[]): void {
+    const gl = this.gl;
+    const at = (name: string) => gl.getUniformLocation(program, name);
     colours.forEach((colour, i) => gl.uniform3f(at(i === 0 ? "front" : "back"), ...colour));
   }
 }

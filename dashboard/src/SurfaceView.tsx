@@ -1,9 +1,9 @@
-// The drawing of a surface in the box of its grid, which mouse, fingers and keys turn, move and zoom. The names
-// of the axes and their numbers are text above the drawing.
+// The drawing of surfaces in the box of their grid, which mouse, fingers and keys turn, move and zoom. The
+// names of the axes and their numbers are text above the drawing.
 
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import { type Camera, moved, placeOf, type Point, rotated, START, zoomed } from "./camera";
-import { type Colour, type Colours, type Mesh, Scene } from "./Scene";
+import { type Colour, type Colours, type Mesh, Scene, type Sides } from "./Scene";
 
 const DARK_SCHEME = matchMedia("(prefers-color-scheme: dark)");
 /** Turn by a drag from one side of the drawing to the other, and by an arrow key, radians. */
@@ -14,13 +14,15 @@ const KEY_STEP = 0.1;
 const ZOOM_FACTOR = 0.8;
 const AXES = ["x", "y", "z"];
 
-const EMPTY_MESH: Mesh = { positions: new Float32Array(), triangles: new Uint32Array() };
+/** Colours of the sides of the first surface, and of each further one, by the names of their properties. */
+const FIRST_COLOURS: [string, string] = ["--computing", "--waiting"];
+const MORE_COLOURS = ["--send", "--receive", "--failed", "--quiet"];
 
-/** A canvas with the mesh that it shows, for programs that look at the page. */
-type SurfaceCanvas = HTMLCanvasElement & { mesh?: Mesh };
+/** A canvas with the meshes that it shows, for programs that look at the page. */
+type SurfaceCanvas = HTMLCanvasElement & { meshes?: Mesh[] };
 
 interface Props {
-  mesh: Mesh;
+  meshes: Mesh[];
   /** The length of each axis, in distances of points. */
   size: Point;
   /** The drawing in words. */
@@ -34,10 +36,17 @@ function colourOf(style: CSSStyleDeclaration, name: string): Colour {
   return [0, 2, 4].map((at) => parseInt(wide.slice(at, at + 2), 16) / 255) as Colour;
 }
 
-function coloursOf(canvas: HTMLCanvasElement): Colours {
+/** The names of the colours of a surface's sides: of the side at which the field is lower, and of the other. */
+export function sidesOf(surface: number): [string, string] {
+  if (surface === 0) return FIRST_COLOURS;
+  const name = MORE_COLOURS[(surface - 1) % MORE_COLOURS.length]!;
+  return [name, name];
+}
+
+function coloursOf(canvas: HTMLCanvasElement, meshes: Mesh[]): Colours {
   const style = getComputedStyle(canvas);
-  const [front, back, lines] = ["--computing", "--waiting", "--quiet"].map((name) => colourOf(style, name));
-  return { front: front!, back: back!, lines: lines! };
+  const surfaces = meshes.map((_, i) => sidesOf(i).map((name) => colourOf(style, name)) as Sides);
+  return { surfaces, lines: colourOf(style, "--quiet") };
 }
 
 /** The places of the axes' labels: at the edges of the box that are lowest, or farthest to the left. */
@@ -110,7 +119,7 @@ function stepOf(event: KeyboardEvent): ((camera: Camera) => Camera) | undefined 
   return event.key === "0" ? () => START : undefined;
 }
 
-export function SurfaceView({ mesh, size, label }: Props) {
+export function SurfaceView({ meshes, size, label }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const scene = useRef<Scene | null>(null);
   const [fault, setFault] = useState("");
@@ -161,16 +170,16 @@ export function SurfaceView({ mesh, size, label }: Props) {
     };
   }, []);
   useEffect(() => {
-    scene.current?.show(mesh, size);
+    scene.current?.show(meshes, size);
     again(0);
-  }, [mesh, ...size]);
+  }, [meshes, ...size]);
   useEffect(() => {
     const frame = requestAnimationFrame(() => {
       const labels = [...place.current!.querySelectorAll<HTMLElement>(".axis-label")];
-      const matrices = scene.current?.draw(camera, coloursOf(canvas()));
+      const matrices = scene.current?.draw(camera, coloursOf(canvas(), meshes));
       if (!matrices) return;
       placeLabels(labels, (point) => placeOf(scene.current!.placed(point), matrices), size);
-      canvas().mesh = mesh;
+      canvas().meshes = meshes;
     });
     return () => cancelAnimationFrame(frame);
   }, [camera, looks]);
@@ -219,5 +228,3 @@ export function SurfaceView({ mesh, size, label }: Props) {
     </>
   );
 }
-
-export { EMPTY_MESH };

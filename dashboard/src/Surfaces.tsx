@@ -1,21 +1,23 @@
-// The panel of surfaces: grid, field and level are chosen, and the surface is shown at which the field has the
-// level. The run makes it where the data is; the page makes the triangles.
+// The panel of surfaces: grid, field and levels are chosen, and the surfaces are shown at which the field has
+// these levels. The run makes them where the data is; the page makes the triangles.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PanelProps } from "./App";
-import { fieldsOf, type GridPicture, nextPicture, type SurfaceQuery } from "./grid";
+import { fieldsOf, type GridPicture, levelsOf, nextPicture, type SurfaceQuery } from "./grid";
+import type { Mesh } from "./Scene";
 import { isLost } from "./state";
-import { EMPTY_MESH, SurfaceView } from "./SurfaceView";
+import { sidesOf, SurfaceView } from "./SurfaceView";
 import type { GridRecord } from "./wire";
-import { count, inBytes, inSeconds, inTime } from "./text";
+import { count, inBytes, inCount, inSeconds, inTime } from "./text";
 
 /** Time to the next request after an answer without a picture, and while nobody sees the page, ms. */
 const RETRY_INTERVAL_MS = 1000;
 const HIDDEN_PAUSE_MS = 5000;
-/** Time for which a level must stay unchanged before it is requested, ms. */
+/** Time for which the levels must stay unchanged before they are requested, ms. */
 const LEVEL_DELAY_MS = 250;
 /** Number of steps of the slider from the smallest to the largest number. */
 const SLIDER_STEPS = 500;
+const NO_MESHES: Mesh[] = [];
 
 /** A number with as few digits as possible. */
 function brief(x: number): string {
@@ -29,13 +31,19 @@ function inCost(ns: number): string {
 
 /** The reason why a picture shows nothing, or not everything. */
 function gaps(picture: GridPicture): string[] {
-  const { range, level, nanPoints, mesh } = picture;
+  const { range, levels, nanPoints, meshes } = picture;
   const found: string[] = [];
   if (!range) found.push("empty: all points are NaN");
-  else if (level > range[1] || level < range[0]) {
-    const [low, high] = range.map(brief);
-    found.push(`empty: the level ${brief(level)} is outside of the data, which goes from ${low} to ${high}`);
-  } else if (mesh.triangles.length === 0) found.push("empty: no cell is crossed");
+  else {
+    const data = `the data, which goes from ${range.map(brief).join(" to ")}`;
+    levels.forEach((level, i) => {
+      if (level > range[1] || level < range[0]) {
+        found.push(`empty: the level ${brief(level)} is outside of ${data}`);
+      } else if (meshes[i]!.triangles.length === 0) {
+        found.push(`empty: no cell is crossed by the level ${brief(level)}`);
+      }
+    });
+  }
   if (nanPoints > 0) {
     found.push(`${count(nanPoints, "point")} ${nanPoints === 1 ? "is" : "are"} NaN; cells at NaN are left out`);
   }
@@ -57,7 +65,7 @@ function middle([low, high]: [number, number]): number {
   return Number.isFinite(between) ? Number(between.toPrecision(3)) : 0;
 }
 
-/** Pictures of a surface, one after the other; `why` is the reason if none comes. */
+/** Pictures of surfaces, one after the other; `why` is the reason if none comes. */
 function usePictures(query: SurfaceQuery | null): { picture: GridPicture | null; why: string } {
   const [picture, setPicture] = useState<GridPicture | null>(null);
   const [why, setWhy] = useState("");
@@ -98,13 +106,13 @@ interface LevelProps {
   choose: (level: string) => void;
 }
 
-/** The level, as a slider over the field's numbers and as a text field. */
+/** The levels, as a text field; one level is a slider over the field's numbers, too. */
 function Level({ range, level, choose }: LevelProps) {
   const [low, high] = range ?? [0, 0];
   const span = high - low;
-  const canSlide = Number.isFinite(span) && span > 0;
-  const number = Number(level);
-  const isNumber = level.trim() !== "" && Number.isFinite(number);
+  const numbers = levelsOf(level);
+  const canSlide = Number.isFinite(span) && span > 0 && (numbers === null || numbers.length === 1);
+  const isBad = level.trim() !== "" && numbers === null;
   return (
     <>
       <label class="level">
@@ -115,7 +123,7 @@ function Level({ range, level, choose }: LevelProps) {
           max={SLIDER_STEPS}
           step={1}
           disabled={!canSlide}
-          value={canSlide && isNumber ? ((number - low) / span) * SLIDER_STEPS : 0}
+          value={canSlide && numbers ? ((numbers[0]! - low) / span) * SLIDER_STEPS : 0}
           aria-valuetext={level}
           onInput={(event) => {
             const part = Number(event.currentTarget.value) / SLIDER_STEPS;
@@ -124,36 +132,55 @@ function Level({ range, level, choose }: LevelProps) {
         />
       </label>
       <input
-        aria-label="Level as a number"
-        size={9}
-        inputMode="decimal"
+        aria-label="Level, or several levels with blanks or commas between them"
+        title="One level, or several with blanks or commas between them"
+        size={14}
+        inputMode="text"
         value={level}
-        aria-invalid={level.trim() !== "" && !isNumber}
+        aria-invalid={isBad}
         onInput={(event) => choose(event.currentTarget.value)}
       />
-      {level.trim() !== "" && !isNumber && <span class="bad">no number</span>}
+      {isBad && <span class="bad">no number</span>}
     </>
   );
 }
 
 /** The picture in words, below the drawing and for screen readers. */
 function words(picture: GridPicture, { grid, field }: SurfaceQuery): string {
-  const triangles = count(picture.mesh.triangles.length / 3, "triangle");
-  const unit = picture.unit ? ` ${picture.unit}` : "";
-  const at = inTime(picture.timestamp);
-  return `${grid}.${field} = ${brief(picture.level)}${unit} at model time ${at}: ${triangles}`;
+  const { levels, meshes, unit } = picture;
+  const counts = meshes.map(({ triangles }) => triangles.length / 3);
+  const last = count(counts.at(-1)!, "triangle");
+  const triangles = [...counts.slice(0, -1).map(inCount), last].join(", ");
+  const level = `${levels.map(brief).join(", ")}${unit ? ` ${unit}` : ""}`;
+  return `${grid}.${field} = ${level} at model time ${inTime(picture.timestamp)}: ${triangles}`;
+}
+
+/** The colour of each surface, if there are several. */
+function Legend({ levels }: { levels: number[] }) {
+  return (
+    <span class="legend">
+      {levels.map((level, i) => (
+        <span key={level}>
+          {[...new Set(sidesOf(i))].map((name) => (
+            <i key={name} style={{ background: `var(${name})` }} />
+          ))}{" "}
+          {brief(level)}
+        </span>
+      ))}
+    </span>
+  );
 }
 
 export function Surfaces({ state, grids }: PanelProps & { grids: GridRecord[] }) {
   const [chosenGrid, setGrid] = useState("");
   const [chosenField, setField] = useState("");
-  /** The text of the level. */
+  /** The text of the levels. */
   const [level, setLevel] = useState("");
   const [query, setQuery] = useState<SurfaceQuery | null>(null);
   const [isPaused, pause] = useState(false);
   /** The range of all numbers that the field has had, so that the slider does not move by itself. */
   const range = useRef<[number, number] | null>(null);
-  /** True if the user has chosen the level. Then no picture changes it. */
+  /** True if the user has chosen the levels. Then no picture changes them. */
   const isChosen = useRef(false);
   const grid = grids.find(({ component }) => component === chosenGrid) ?? grids[0]!;
   const fields = fieldsOf(grid, state.instances);
@@ -166,12 +193,12 @@ export function Surfaces({ state, grids }: PanelProps & { grids: GridRecord[] })
     setLevel("");
     isChosen.current = false;
     const { component, shape } = grid;
-    setQuery(field && shape.length === 3 ? { grid: component, shape, field, level: 0 } : null);
+    setQuery(field && shape.length === 3 ? { grid: component, shape, field, levels: [0] } : null);
   }, [of]);
   useEffect(() => {
-    const number = Number(level);
-    if (level.trim() === "" || !Number.isFinite(number) || number === query?.level) return;
-    const timer = setTimeout(() => query && setQuery({ ...query, level: number }), LEVEL_DELAY_MS);
+    const levels = levelsOf(level);
+    if (!levels || !query || String(levels) === String(query.levels)) return;
+    const timer = setTimeout(() => setQuery({ ...query, levels }), LEVEL_DELAY_MS);
     return () => clearTimeout(timer);
   }, [level, query]);
   useEffect(() => {
@@ -184,7 +211,7 @@ export function Surfaces({ state, grids }: PanelProps & { grids: GridRecord[] })
     isChosen.current = true;
     const first = middle(picture.range);
     setLevel(String(first));
-    setQuery({ ...query, level: first });
+    setQuery({ ...query, levels: [first] });
   }, [picture]);
   const choose = (text: string) => {
     isChosen.current = true;
@@ -197,7 +224,7 @@ export function Surfaces({ state, grids }: PanelProps & { grids: GridRecord[] })
       <div class="bar">
         <h2 id="surfaces-title">Surfaces</h2>
         <p class="quiet">
-          Where a field of a grid has the level. Axes count points. Nobody waits for whoever looks.
+          Where a field of a grid has a level, or several. Axes count points. Nobody waits for whoever looks.
         </p>
       </div>
       <div class="looks">
@@ -225,14 +252,15 @@ export function Surfaces({ state, grids }: PanelProps & { grids: GridRecord[] })
       {grid.shape.length !== 3 && <p>{grid.component} has fewer than three axes, which a surface needs.</p>}
       {!field && <p class="quiet">{grid.component} has published no field yet.</p>}
       {grid.shape.length === 3 && field && (
-        <SurfaceView mesh={isShown ? picture.mesh : EMPTY_MESH} size={size(grid)} label={`${said}.`} />
+        <SurfaceView meshes={isShown ? picture.meshes : NO_MESHES} size={size(grid)} label={`${said}.`} />
       )}
       <p class="number" data-words>
         {isShown && (
           <>
-            {said}, {inBytes(picture.bytes)} in {count(picture.block_bytes.length, "block")}, made in{" "}
+            {said}, {inBytes(picture.bytes)} in {count(picture.blocks, "block")}, made in{" "}
             {inCost(picture.cost_ns)} of a block's processor time at most,{" "}
             {inSeconds(Math.max(state.now() - picture.at, 0) / 1000)} old
+            {picture.levels.length > 1 && <Legend levels={picture.levels} />}
           </>
         )}
       </p>

@@ -454,7 +454,7 @@ export interface SurfacePicture {
   unit: string | null;
   /** Longest processor time that a block took for the picture, in ns. */
   cost_ns: number;
-  /** Length of each block's bytes. */
+  /** Length of each block's bytes: of all blocks at the first level, then at the next level, and so on. */
   block_bytes: number[];
 }
 

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from compilers import compiled_fortran
+from compilers import compiled, compiled_fortran
 
 MODEL = """ymmsl_version: v0.2
 models:
@@ -58,7 +58,10 @@ def test_a_grid_that_cannot_be_is_refused(ligament, tmp_path, change, why):
     ('domain.field("u", ghosts=5)', 'the field "u" has 5 ghosts, and the smallest block has 4 points along x'),
     ('domain.field("u"); domain.field("u")', '"u" is taken or empty'),
     ('domain.field("u", numpy.zeros((5, 10)))', 'the field "u" has the shape (5, 10)'),
-    ('domain.field("u", numpy.zeros((6, 20))[:, ::2])', "contiguous in C or Fortran order"),
+    ('domain.field("u", numpy.zeros((6, 20))[:, ::2])',
+     'the array of the field "u" must be a writable NumPy array, contiguous in C or Fortran order'),
+    ('u = domain.field("u"); u.flags.writeable = False; domain.exchange(0.0, u)',
+     'the array of the field "u" must be a writable'),
     ('domain.field("u", numpy.ma.zeros((6, 10)))', 'the array of the field "u" has a mask'),
     ('domain.exchange(0.0, numpy.zeros((6, 10)))', "this array is no field's of the domain"),
     ('u = domain.field("u"); domain.exchange(0.0, u, u)', 'the field "u" stands twice'),
@@ -201,13 +204,13 @@ def test_a_grid_has_no_warning_of_a_conduit_to_itself(ligament, tmp_path):
 
 
 MISTAKES = {
-    "gaps": "2, a section with gaps cannot be a field of a grid",
+    "gaps": '2, a section with gaps cannot be the field "w"',
     "shape": '2, the array of the field "w" has the shape [12, 10], and the block with its ghosts has [6, 10]',
     "ghosts": '2, the field "w" cannot have -1 ghosts',
-    "memory": '2, the array shares memory with that of the field "u"',
+    "memory": '2, the array of the field "w" shares memory with that of the field "u"',
     "name": '2, a field needs a name of its own, and "u" is taken or empty',
-    "logical": "2, truth values of more than one byte cannot be a field of a grid",
-    "absent": "2, an array that is not allocated, or not associated, cannot be a field of a grid",
+    "logical": '2, truth values of more than one byte cannot be the field "w"',
+    "absent": '2, an array that is not allocated, or not associated, cannot be the field "w"',
     "texts": "2, an array of texts leaves no text",
     "type": "2, this array is of another type, shape or order than that with which field 0 was added",
     "number": "2, the grid has no field with the number 7",
@@ -218,6 +221,36 @@ MISTAKES = {
     "freed": "2, there is no domain here: it was freed, or never made",
     "instance": "2, the instance of this domain was freed; free the domain before it",
 }
+
+
+CPP_PROGRAM = """
+#include <ligament/ligament.hpp>
+
+int main() {
+    ligament::Instance instance;
+    while (instance.reuse_instance()) {
+        ligament::Domain domain(instance);
+        double numbers[60] = {};
+        float others[60] = {};
+        const ligament::Field u = domain.add_field("u", numbers, 1);
+        BODY;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(("body", "why"), [
+    ("domain.set_data(u, others)",
+     'array of the field "u" has the type float32, and the field was added with float64'),
+    ('domain.add_field("w", numbers, 1)', 'array of the field "w" shares memory with that of the field "u"'),
+    ('domain.add_field("w", others, 1); domain.set_data(u, reinterpret_cast<double *>(others))',
+     'array of the field "u" shares memory with that of the field "w"'),
+])
+def test_mistakes_with_arrays_in_cpp_name_the_field(run, tmp_path, body, why):
+    (tmp_path / "mistake.cpp").write_text(CPP_PROGRAM.replace("BODY", body))
+    program = compiled(["g++", "-std=c++17"], tmp_path / "mistake.cpp", tmp_path / "mistake")
+    done = run(model(f"{{executable: {program}}}"), "--overcommit")
+    assert done.status != 0 and why in " ".join(done.text.split()), done.text
 
 
 def test_mistakes_in_fortran_are_named(run, tmp_path):

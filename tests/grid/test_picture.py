@@ -174,6 +174,15 @@ def test_fields_without_surfaces_say_why(grid, python_program):
     assert "three axes, and the grid has 2" in grid.tap("wave.u", "--level", 1, "--once", status=1)
 
 
+@pytest.mark.parametrize(("levels", "why"), [([4.5], "ask for more room (ligament explain"),
+                                             ([4.5, 5], "ask for more room, or for fewer levels")])
+def test_a_surface_that_does_not_fit_is_said(grid, python_program, levels, why):
+    grid.begin(model(pictures.program(python_program), (2, 1, 1)))
+    words = [word for level in levels for word in ("--level", level)]
+    told = " ".join(grid.tap("wave.w", *words, "--once", "--room", "100", status=1).split())
+    assert why in told and "slice" not in told, told
+
+
 def test_a_viewer_that_stands_still_stops_nobody_and_the_end_of_a_block_is_told(grid, python_program):
     grid.begin(model(pictures.program(python_program), (2, 2, 1)))
     still = grid.watch("wave.u", "--level", 4.5, "--json", "--every", 0, "--share", "100%")
@@ -192,6 +201,25 @@ def test_a_viewer_that_stands_still_stops_nobody_and_the_end_of_a_block_is_told(
     for viewer in (still, other):
         told, _ = viewer.communicate(timeout=LIMIT)
         assert viewer.returncode == 0, told
+
+
+@pytest.mark.parametrize(("more", "silent"), [("wait: auto", "wave[1][0][0]"), (RANKS, "wave:1")])
+def test_the_blocks_that_stay_silent_are_named(grid, python_program, more, silent):
+    text = pictures.PROGRAM.replace("BODY", "time.sleep(0.001)").replace("ORDER", "C")
+    once = text.replace("domain.publish(u)", "if domain.block != 1 or step == 0: domain.publish(u)")
+    grid.begin(model(python_program("wave", once), (4, 1, 1), more=more))
+    grid.tap("wave.w", "--once")
+    told = " ".join(grid.tap("wave.u", "--once", "--timeout", "2", status=1).split())
+    assert f"1 of its 4 blocks have not answered: {silent}. A block answers when it publishes" in told, told
+
+
+def test_blocks_that_have_published_no_field_are_named(grid, python_program):
+    text = pictures.PROGRAM.replace("BODY", "time.sleep(0.001)").replace("ORDER", "C")
+    some = text.replace("domain.publish(", "domain.block % 2 or domain.publish(")
+    grid.begin(model(python_program("wave", some), (4, 1, 1), more=RANKS))
+    grid.tap("wave:2.u", "--once")
+    told = " ".join(grid.tap("wave.u", "--once", "--timeout", "0.5", status=1).split())
+    assert "yet by 2 of the 4 blocks of wave: wave:1, wave:3; ask again" in told, told
 
 
 def test_a_field_is_published_after_an_exchange_under_a_name_of_its_own(run, python_program):

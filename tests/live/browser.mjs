@@ -48,9 +48,9 @@ async function answered(route, who) {
     return route.fulfill({ body: Buffer.concat([Buffer.from(`${JSON.stringify(frame.head)}\n`), elements]) });
   }
   if (path === "api/surface") {
-    const level = Number(url.searchParams.get("level"));
+    const level = url.searchParams.get("level");
     who.asked.push(`${url.searchParams.get("grid")}.${url.searchParams.get("field")} = ${level}`);
-    const at = who.surfaces.findIndex((one) => one.level === level);
+    const at = who.surfaces.findIndex((one) => String(one.level) === level);
     if (at < 0) {
       await new Promise((done) => setTimeout(done, 50));
       return route.fulfill({ json: { frame: Number(url.searchParams.get("has")), over: false } });
@@ -77,7 +77,7 @@ const deeds = {
   },
   news: ({ news }, who) => void who.news.push(...news),
   frame: ({ frame }, who) => void who.frames.push(frame),
-  // An answer about a surface, for whoever asks for its level.
+  // An answer about surfaces, for whoever asks for their level, or for all of their levels.
   surface: ({ surface }, who) => void who.surfaces.push(surface),
   asked: (_, who) => who.asked.at(-1) ?? null,
   size: ({ width, height }, { page }) => page.setViewportSize({ width, height }).then(() => null),

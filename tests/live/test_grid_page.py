@@ -76,12 +76,12 @@ def asks(asker, session, **words):
     return answer.status, head.decode(errors="replace"), body
 
 
-# A port of the model without a conduit is no field.
-@pytest.mark.parametrize("ball", [", ports: {o_i: log}"], indirect=True)
+# The port without a conduit is no field, whether the model declares it or the code alone.
+@pytest.mark.parametrize("ball", ["", ", ports: {o_i: log}"], indirect=True)
 def test_the_surface_of_a_run_is_shown_again_and_again_and_equals_that_of_the_command(ball, browser):
     view = ball.view()
     browser.does("open", link=view["link"])
-    browser.until("document.querySelector('.surface canvas')?.mesh?.triangles.length > 0")
+    browser.until("document.querySelector('.surface canvas')?.meshes?.[0]?.triangles.length > 0")
     browser.says("ball.u = ", "#surfaces [data-words]")
     fields = "document.querySelectorAll('#surfaces select')[1].options"
     assert browser.does("tell", what=f"[...{fields}].map((one) => one.text)") == ["u"]
@@ -92,7 +92,15 @@ def test_the_surface_of_a_run_is_shown_again_and_again_and_equals_that_of_the_co
     told = json.loads(ball.call("tap", "run", "ball.u", "--level", "2.5", "--once", "--json"))
     triangles = 3 * told["levels"][0]["triangles"]
     assert triangles > 3000
-    browser.until(f"document.querySelector('.surface canvas').mesh.triangles.length === {triangles}")
+    browser.until(f"document.querySelector('.surface canvas').meshes[0].triangles.length === {triangles}")
+    # Several levels are in one picture.
+    browser.does("fill", place="#surfaces input[inputmode]", text="2.5, 5")
+    browser.says("ball.u = 2.5, 5 K", "#surfaces [data-words]")
+    told = json.loads(ball.call("tap", "run", "ball.u", "--level", "2.5", "--level", "5", "--once", "--json"))
+    counts = [3 * one["triangles"] for one in told["levels"]]
+    shown = "document.querySelector('.surface canvas').meshes.map((mesh) => mesh.triangles.length)"
+    browser.until(f"String({shown}) === '{counts[0]},{counts[1]}'")
+    assert counts[0] == triangles > counts[1] > 0
     browser.does("fill", place="#surfaces input[inputmode]", text="99")
     browser.says("empty: the level 99 is outside of the data, which goes from", "#surfaces [role=status]")
     ball.tells("nan")
@@ -132,6 +140,7 @@ def test_viewers_that_stall_hold_up_neither_the_run_nor_each_other(ball):
     ({"level": "nan"}, 400, "finite level"),
     ({"level": "-inf"}, 400, "finite level"),
     ({"level": "one"}, 400, "level"),
+    ({"level": "1,,2"}, 400, "finite level"),
     ({"level": 1, "grid": "nobody"}, 200, "has no grid"),
     ({"level": 1, "field": "nothing"}, 200, "has no port"),
 ])

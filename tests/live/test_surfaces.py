@@ -12,7 +12,7 @@ from test_pictures import picture
 ROOT = Path(__file__).resolve().parent.parent.parent
 # The mesh that the page shows, as coordinates of the corners of triangles.
 CORNERS = """(() => {
-  const { positions, triangles } = document.querySelector(".surface canvas").mesh;
+  const { positions, triangles } = document.querySelector(".surface canvas").meshes[0];
   return [...triangles].flatMap((i) => [...positions.subarray(3 * i, 3 * i + 3)]);
 })()"""
 # The number of pixels of a drawn surface, and a checksum that any change of the drawing changes.
@@ -76,7 +76,7 @@ def shows(browser, number, surface, is_drawn=True):
     browser.does("surface", surface=answer(number, blocks))
     browser.until(f"document.querySelector('#surfaces').dataset.frame === '{number / 4:g}'")
     if is_drawn:
-        mesh = "document.querySelector('.surface canvas').mesh"
+        mesh = "document.querySelector('.surface canvas').meshes?.[0]"
         browser.until(f"{mesh}?.triangles.length === {3 * len(triangles)}")
 
 
@@ -126,6 +126,34 @@ def test_a_surface_is_seen_and_another_level_shows_another_one(browser, fields, 
     browser.says("empty: the level 2 is outside of the data, which goes from", "#surfaces [role=status]")
     shows(browser, 5, fields["gaps"])
     browser.says("112 points are NaN", "#surfaces [role=status]")
+    assert complaints(browser) == []
+
+
+def test_several_levels_are_shown_together_each_in_its_own_colour(browser, fields, pictures):
+    (one, first), (other, second) = fields["gyroid"], fields["sphere"]
+    opens(browser)
+    shows(browser, 1, fields["gyroid"])
+    sum_before = browser.does("tell", what=PIXELS)[1]
+    browser.does("fill", place="#surfaces input[inputmode]", text=" 0.1  -11.3,")
+    browser.does("surface", surface=answer(2, [*one, *other], level="0.1,-11.3"))
+    browser.says("front.u = 0.1, -11.3 Pa at model time 0.5", "#surfaces [data-words]")
+    canvas = "document.querySelector('.surface canvas')"
+    shown = f"String({canvas}.meshes.map((mesh) => mesh.triangles.length))"
+    browser.until(f"{shown} === '{3 * len(first)},{3 * len(second)}'")
+    # The second surface has a colour of its own, which the legend shows.
+    browser.until(f"{PIXELS}[1] !== {sum_before}")
+    colours = "[...document.querySelectorAll('#surfaces .legend i')].map((one) => one.style.background)"
+    assert browser.does("tell", what=colours) == ["var(--computing)", "var(--waiting)", "var(--send)"]
+    browser.does("picture", place="#surfaces", path=str(pictures / "surfaces-of-two-levels.png"))
+    # The slider is for one level.
+    slider = "document.querySelector('#surfaces input[type=range]').disabled"
+    assert browser.does("tell", what=slider)
+    browser.does("fill", place="#surfaces input[inputmode]", text="1 x")
+    browser.says("no number", "#surfaces")
+    # A picture without all of its blocks is damaged.
+    browser.does("fill", place="#surfaces input[inputmode]", text="1 2")
+    browser.does("surface", surface=answer(3, one, level="1,2"))
+    browser.says("a picture has come in part", "#surfaces [role=status]")
     assert complaints(browser) == []
 
 

@@ -32,5 +32,5 @@ def test_a_mutant_says_what_it_breaks_and_who_must_notice(patch):
     assert named, second
     assert set(named.group(1).split(", ")) <= {
         "simulation", "domains", "path", "net", "carrier", "unit", "ways", "wire", "instance", "analysis",
-        "manager", "filters", "files", "loom", "surface", "cuts", "runtime",
+        "manager", "filters", "files", "loom", "surface", "cuts", "runtime", "grid",
         "checkpoint"}

@@ -3,9 +3,9 @@
 use crate::array::{kind, parse_dtype, ArrayKind, ArrayLayout};
 use crate::errors::usage;
 use crate::instance::Instance;
-use ligament_catalogue::fault;
+use ligament_catalogue::{fault, Fault};
 use ligament_grid::{Domain as Core, Field, FieldData, FieldId};
-use ligament_instance::{ArrayOrder, Call, Error, Instance as CoreInstance};
+use ligament_instance::{ArrayOrder, Call, Error, ErrorKind, Instance as CoreInstance};
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
@@ -51,36 +51,38 @@ impl Domain {
     ) -> PyResult<()> {
         let mut layouts = Vec::with_capacity(fields.len());
         for (field, array) in &fields {
-            layouts.push((FieldId(*field), layout(array)?));
+            layouts.push((FieldId(*field), layout(array)));
         }
         self.detached(py, name, move |core, instance| {
-            for (field, layout) in &layouts {
+            let mut data = Vec::with_capacity(layouts.len());
+            for (field, layout) in &mut layouts {
+                let Some(layout) = layout else {
+                    let name = core.fields().get(field.0).map(Field::name).unwrap_or_default();
+                    return Err(Error::other(ErrorKind::Usage, unfit(name)));
+                };
                 core.check_array(*field, layout.dtype, layout.order, layout.shape())?;
+                data.push(FieldData { field: *field, bytes: layout.data_mut() });
             }
-            let data =
-                layouts.iter_mut().map(|(field, layout)| FieldData { field: *field, bytes: layout.data_mut() });
-            call(core, instance, &mut data.collect::<Vec<_>>())
+            call(core, instance, &mut data)
         })
     }
 }
 
-/// Returns the layout of an array that can be a field's.
-fn layout(array: &Bound<'_, PyAny>) -> PyResult<ArrayLayout> {
-    let unfit = || {
-        let text =
-            "the array of a field must be a writable NumPy array, contiguous in C or Fortran order, in this \
-                    machine's byte order";
-        usage(array.py(), fault!(BAD_FIELD, "{text}"))
-    };
+/// Returns the layout of an array. Returns `None` if the array cannot be a field's.
+fn layout(array: &Bound<'_, PyAny>) -> Option<ArrayLayout> {
     if kind(array) == ArrayKind::Other {
-        return Err(unfit());
+        return None;
     }
-    let layout = ArrayLayout::of(array).map_err(|_| unfit())?;
-    if layout.writable && layout.is_contiguous() {
-        Ok(layout)
-    } else {
-        Err(unfit())
-    }
+    ArrayLayout::of(array).ok().filter(|layout| layout.writable && layout.is_contiguous())
+}
+
+/// Returns the error for an array that cannot be that of the field.
+fn unfit(field: &str) -> Fault {
+    fault!(
+        BAD_FIELD,
+        "the array of the field \"{field}\" must be a writable NumPy array, contiguous in C or Fortran order, \
+         in this machine's byte order"
+    )
 }
 
 #[pymethods]
@@ -137,8 +139,8 @@ impl Domain {
         self.detached(py, &Call("set_direction"), move |core, _| core.set_direction(FieldId(field), &direction))
     }
 
-    fn _check_field(&self, array: Bound<'_, PyAny>) -> PyResult<()> {
-        layout(&array).map(|_| ())
+    fn _check_field(&self, name: &str, array: Bound<'_, PyAny>) -> PyResult<()> {
+        layout(&array).map(|_| ()).ok_or_else(|| usage(array.py(), unfit(name)))
     }
 
     fn _exchange(&self, py: Python<'_>, time: f64, fields: Fields<'_>) -> PyResult<()> {

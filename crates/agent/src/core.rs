@@ -121,8 +121,8 @@ pub struct AgentCore {
     slotted: Vec<Option<Arc<[bool]>>>,
     /// For each rank that has registered: the names of its sending ports.
     senders: Vec<Option<Arc<[String]>>>,
-    /// The ranks that have published a field of a grid.
-    publishers: BTreeSet<RankId>,
+    /// For each rank that has published a field of a grid: its published fields.
+    published: BTreeMap<RankId, Vec<String>>,
     taps: taps::TapRegistry,
     links: HashMap<ConnectionId, (Caller, ConnectionRole)>,
     /// Steering requests that endpoints have not answered yet.
@@ -233,7 +233,7 @@ impl AgentCore {
             endpoints,
             slotted,
             senders,
-            publishers: BTreeSet::new(),
+            published: BTreeMap::new(),
             taps: taps::TapRegistry::default(),
             links,
             ledger,
@@ -406,10 +406,16 @@ impl AgentCore {
         out
     }
 
-    /// Returns the names of the ports on which a rank sends: the model's ports, and ports that only the
-    /// code declares. Returns `None` before the rank has registered.
+    /// Returns the names of the ports on which a rank sends: the model's ports, ports that only the code
+    /// declares, and then the fields of a grid that it has published. Returns `None` before the rank has
+    /// registered.
     pub fn sending_ports(&self, rank: RankId) -> Option<&[String]> {
         self.senders[rank.index()].as_deref()
+    }
+
+    /// Returns the names of the fields of a grid that a rank has published. They are among its sending ports.
+    pub fn published_fields(&self, rank: RankId) -> &[String] {
+        self.published.get(&rank).map_or(&[], Vec::as_slice)
     }
 
     /// Reports that a connection delivered bytes that are not a request.

@@ -28,14 +28,16 @@ struct State {
 }
 
 impl State {
-    /// Checks that an array shares no memory with that of another field.
-    fn check_memory(&self, own: Option<usize>, start: *mut u8, length: usize) -> Result<(), Error> {
+    /// Checks that the array of a field shares no memory with that of another field. `own` is the number of a
+    /// field that was added before.
+    fn check_memory(&self, field: &str, own: Option<usize>, array: (*mut u8, usize)) -> Result<(), Error> {
+        let (start, length) = array;
         let (begin, end) = (start.addr(), start.addr().saturating_add(length));
         for (place, (other, length)) in self.arrays.iter().enumerate() {
             let apart = end <= other.addr() || other.addr().saturating_add(*length) <= begin;
             if !apart && own != Some(place) {
                 let other = self.domain.fields()[place].name().to_owned();
-                return Err(Misuse::FieldMemory { other }.into());
+                return Err(Misuse::FieldMemory { field: field.to_owned(), other }.into());
             }
         }
         Ok(())
@@ -234,7 +236,7 @@ pub unsafe extern "C" fn lig_domain_add_field(
         let field_name = unsafe { name(field_name, "field_name") }?;
         let (described, array) = unsafe { describe(array) }?;
         if !array.strides.is_null() {
-            return Err(Misuse::FieldWithStrides.into());
+            return Err(Misuse::FieldWithStrides { field: field_name.to_owned() }.into());
         }
         if array.data.is_null() {
             return Err(null("array.data"));
@@ -246,7 +248,7 @@ pub unsafe extern "C" fn lig_domain_add_field(
         let _instance = unsafe { used(domain.instance, &Call("lig_domain_add_field")) }?;
         let mut state = domain.state.borrow_mut();
         state.domain.check_shape(&added, described.shape)?;
-        state.check_memory(None, array.data.cast(), length)?;
+        state.check_memory(added.name(), None, (array.data.cast(), length))?;
         let id = state.domain.add_field(added)?;
         state.arrays.push((array.data.cast(), length));
         place.write(id.0 as u32);
@@ -279,7 +281,8 @@ pub unsafe extern "C" fn lig_domain_set_data(
         let Some((_, length)) = state.arrays.get(field).copied() else {
             return Err(GridError::NoField { field }.into());
         };
-        state.check_memory(Some(field), data.cast(), length)?;
+        let name = state.domain.fields()[field].name();
+        state.check_memory(name, Some(field), (data.cast(), length))?;
         state.arrays[field].0 = data.cast();
         Ok(())
     })

@@ -53,11 +53,13 @@ errors! {
         /// The description of a loan has strides.
         LoanWithStrides => LOAN_USED, "a loan has no strides: its elements lie next to each other";
         /// The array of a field has strides.
-        FieldWithStrides => BAD_FIELD, "the array of a field has no strides: its elements lie next to each \
-        other";
+        FieldWithStrides { field: String } => BAD_FIELD,
+            "the array of the field \"{field}\" was given with strides; its elements lie next to each other: \
+             leave the strides NULL";
         /// The array of a field shares memory with that of another field.
-        FieldMemory { other: String } => BAD_FIELD,
-            "the array shares memory with that of the field \"{other}\"; give each field an array of its own";
+        FieldMemory { field: String, other: String } => BAD_FIELD,
+            "the array of the field \"{field}\" shares memory with that of the field \"{other}\"; give each \
+             field an array of its own";
         /// The loan belongs to another instance.
         LoanOfAnother => LOAN_USED, "this loan is another instance's; send it with the one that lent it";
         /// The loan was already sent or freed.

@@ -8,7 +8,7 @@ use crate::history::{plain_file, History};
 use crate::listen::TrustFlag;
 use crate::picture::SharedPicture;
 use crate::study::studies_of;
-use crate::surfaces::{Surface, SurfaceAnswer, SurfaceTable};
+use crate::surfaces::{levels_of, Surface, SurfaceAnswer, SurfaceTable};
 use crate::taps::TapTable;
 use crate::{metrics, plan, steer};
 use axum::body::{Body, Bytes};
@@ -318,16 +318,18 @@ async fn tap(State(server): State<Arc<Server>>, Query(asked): Query<TapQuery>) -
 struct SurfaceQuery {
     grid: String,
     field: String,
-    level: f64,
+    /// One level or several, with commas between them.
+    level: String,
     /// Number of the last picture that the browser has.
     #[serde(default)]
     has: u64,
 }
 
-/// Returns the next picture of a surface, as soon as there is one.
+/// Returns the next picture of the surfaces of a field, as soon as there is one.
 async fn surface(State(server): State<Arc<Server>>, Query(asked): Query<SurfaceQuery>) -> Response {
     let SurfaceQuery { grid, field, level, has } = asked;
-    match server.surfaces.feed(Surface { grid, field, level }) {
+    let levels = levels_of(&level);
+    match levels.and_then(|levels| server.surfaces.feed(Surface { grid, field, levels })) {
         Ok(feed) => next_frame(&feed.feed, has, 0)
             .await
             .unwrap_or_else(|frame| Json(SurfaceAnswer { frame, ..SurfaceAnswer::default() }).into_response()),

@@ -1,4 +1,4 @@
-//! The surfaces of fields of grids that viewers watch. A field and a level have one tap of the whole grid,
+//! The surfaces of fields of grids that viewers watch. A field and its levels have one tap of the whole grid,
 //! whatever the number of viewers, and one thread. A frame is a line of JSON, followed by the bytes of the
 //! grid's blocks as the crate `surface` encodes them; the page makes the triangles.
 
@@ -32,7 +32,7 @@ pub struct SurfacePicture {
     pub unit: Option<String>,
     /// Longest processor time that a block took for the picture, in ns.
     pub cost_ns: u64,
-    /// Length of each block's bytes.
+    /// Length of each block's bytes: of all blocks at the first level, then at the next level, and so on.
     pub block_bytes: Vec<u64>,
 }
 
@@ -50,16 +50,28 @@ pub struct SurfaceAnswer {
     pub picture: Option<SurfacePicture>,
 }
 
-/// A surface that can be watched.
+/// The surfaces of a field that can be watched together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surface {
     pub grid: String,
     pub field: String,
-    /// Finite.
-    pub level: f64,
+    /// Finite, and at least one.
+    pub levels: Vec<f64>,
 }
 
-/// A surface that is watched, and its latest picture.
+/// Reads levels with commas between them.
+///
+/// # Errors
+/// A level is no number, or is not finite.
+pub fn levels_of(text: &str) -> Result<Vec<f64>, Fault> {
+    let level = |number: &str| match number.trim().parse::<f64>() {
+        Ok(level) if level.is_finite() => Ok(level),
+        _ => Err(fault!(TAP_REFUSED, "a surface has a finite level, and not \"{number}\"")),
+    };
+    text.split(',').map(level).collect()
+}
+
+/// Surfaces that are watched together, and their latest picture.
 pub struct SurfaceFeed {
     surface: Surface,
     pub feed: Feed,
@@ -74,7 +86,8 @@ pub struct SurfaceTable {
 impl SurfaceFeed {
     /// Gives a picture to all viewers.
     fn push(&self, picture: &GridPicture) {
-        let blocks: Vec<&[u8]> = picture.surfaces(0).collect();
+        let blocks: Vec<&[u8]> =
+            (0..self.surface.levels.len()).flat_map(|level| picture.surfaces(level)).collect();
         let told = SurfacePicture {
             timestamp: picture.time.is_finite().then_some(picture.time),
             at: UtcTime::now().0,
@@ -94,11 +107,11 @@ impl SurfaceFeed {
 
     /// Takes pictures until no viewer requests them any more.
     fn run(&self, run: &RunDirectory) {
-        let Surface { grid, field, level } = &self.surface;
+        let Surface { grid, field, levels } = &self.surface;
         let request = GridTapRequest {
             component: grid.clone(),
             field: field.clone(),
-            levels: vec![*level],
+            levels: levels.clone(),
             room: DEFAULT_BOX_BYTES,
             share: DEFAULT_SHARE,
         };
@@ -134,14 +147,11 @@ impl SurfaceTable {
         SurfaceTable { run, feeds: Mutex::default() }
     }
 
-    /// Returns the feed of a surface, and begins to watch the surface if no viewer does yet.
+    /// Returns the feed of surfaces, and begins to watch them if no viewer does yet.
     ///
     /// # Errors
-    /// Fails if the level is not finite, and with `CANNOT_SERVE` if too many other surfaces are watched.
+    /// Fails with `CANNOT_SERVE` if too many other surfaces are watched.
     pub fn feed(self: &Arc<SurfaceTable>, surface: Surface) -> Result<Arc<SurfaceFeed>, Fault> {
-        if !surface.level.is_finite() {
-            return Err(fault!(TAP_REFUSED, "a surface has a finite level, and not {}", surface.level));
-        }
         let mut feeds = lock(&self.feeds);
         if let Some(known) = feeds.iter().find(|one| one.surface == surface && !one.feed.is_closed()) {
             return Ok(known.clone());
@@ -176,7 +186,7 @@ mod tests {
     use super::*;
 
     fn surface(level: f64) -> Surface {
-        Surface { grid: "wave".into(), field: "u".into(), level }
+        Surface { grid: "wave".into(), field: "u".into(), levels: vec![level] }
     }
 
     #[test]
@@ -197,12 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn a_level_is_finite() {
-        let table = Arc::new(SurfaceTable::new(RunDirectory::open(std::env::temp_dir())));
-        for level in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let why = table.feed(surface(level)).err().unwrap();
-            assert!(why.text().contains("finite"), "{why}");
+    fn levels_are_finite_numbers_with_commas_between_them() {
+        assert_eq!(levels_of("2.5, -1e3,0").unwrap(), [2.5, -1000.0, 0.0]);
+        for text in ["nan", "1,inf", "-inf", "", "1,,2", "one", "1 2"] {
+            let why = levels_of(text).unwrap_err();
+            assert!(why.text().contains("finite level"), "{text}: {why}");
         }
-        assert!(lock(&table.feeds).is_empty());
     }
 }

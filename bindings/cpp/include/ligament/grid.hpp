@@ -55,6 +55,7 @@ public:
         std::uint32_t field;
         detail::call(lig_domain_add_field, handle_.get(), name.text, ghosts, &array, &field);
         types_.push_back(array.dtype);
+        names_.push_back(name.text);
         return static_cast<Field>(field);
     }
     // Gives a field another array, of the same type, shape and order. Throws UsageError if the type is another.
@@ -62,8 +63,9 @@ public:
     void set_data(Field field, T *data) {
         const auto number = static_cast<std::size_t>(field);
         if (number < types_.size() && types_[number] != detail::dtype_of<T>()) {
-            throw UsageError("the elements of the field are of the type " +
-                             std::string(lig_dtype_name(types_[number])));
+            throw UsageError("the array of the field \"" + names_[number] + "\" has the type " +
+                             lig_dtype_name(detail::dtype_of<T>()) + ", and the field was added with " +
+                             lig_dtype_name(types_[number]));
         }
         detail::call(lig_domain_set_data, handle_.get(), static_cast<std::uint32_t>(field),
                      static_cast<void *>(data));
@@ -117,8 +119,9 @@ private:
         void operator()(lig_domain *domain) const { lig_domain_free(domain); }
     };
     std::unique_ptr<lig_domain, Free> handle_;
-    // The type of the elements of each field.
+    // The type of the elements and the name of each field.
     std::vector<lig_dtype> types_;
+    std::vector<std::string> names_;
 
     std::vector<std::uint64_t> numbers(const std::uint64_t *(*of)(const lig_domain *)) const {
         const std::uint64_t *first = of(handle_.get());

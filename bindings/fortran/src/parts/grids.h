@@ -68,17 +68,18 @@ int32_t lf_domain_block(int64_t key) {
     return block != NULL ? (int32_t)lig_domain_block(block->handle) : 0;
 }
 
-// Describes the array of a field. Its elements must be contiguous.
-static lig_status describe_field(const CFI_cdesc_t *array, lig_array *described) {
+// Describes the array of a field, which is `named` in errors. Its elements must be contiguous.
+static lig_status describe_field(const CFI_cdesc_t *array, const char *named, lig_array *described) {
     int64_t strides[LIG_MAX_DIMS];
-    const lig_status status = describe(array, false, "a field of a grid", described, strides);
+    const lig_status status = describe(array, false, named, described, strides);
     if (status != LIG_OK || described->strides == NULL) return status;
     if (described->dtype == LIG_BOOL) {
-        return fail(LIG_ERR_USAGE, "truth values of more than one byte cannot be a field of a grid: use "
-                                   "logical(c_bool), or integers");
+        return fail(LIG_ERR_USAGE,
+                    "truth values of more than one byte cannot be %s: use logical(c_bool), or integers", named);
     }
-    return fail(LIG_ERR_USAGE, "a section with gaps cannot be a field of a grid: give the whole array, whose "
-                               "elements lie next to each other");
+    return fail(LIG_ERR_USAGE,
+                "a section with gaps cannot be %s: give the whole array, whose elements lie next to each other",
+                named);
 }
 
 // `lengths` has the lengths of the name and of the unit. The unit may be NULL.
@@ -87,10 +88,12 @@ lig_status lf_domain_add_field(int64_t key, const char *name_text, const size_t 
                                int32_t *field) {
     *field = -1;
     BLOCK(key);
-    lig_array described;
-    lig_status status = describe_field(array, &described);
-    if (status != LIG_OK) return status;
     NAME(name, name_text, lengths[0]);
+    char named[NAME_SIZE + sizeof "the field \"\""];
+    snprintf(named, sizeof named, "the field \"%s\"", name);
+    lig_array described;
+    lig_status status = describe_field(array, named, &described);
+    if (status != LIG_OK) return status;
     NAME(unit, unit_text, unit_text != NULL ? lengths[1] : 0);
     if (ghosts < 0) {
         return fail(LIG_ERR_USAGE, "the field \"%s\" cannot have %" PRId64 " ghosts; give a number from 0 on",
@@ -111,8 +114,10 @@ lig_status lf_domain_add_field(int64_t key, const char *name_text, const size_t 
 
 lig_status lf_domain_set_data(int64_t key, int32_t field, const CFI_cdesc_t *array) {
     BLOCK(key);
+    char named[32];
+    snprintf(named, sizeof named, "field %" PRId32, field);
     lig_array described;
-    const lig_status status = describe_field(array, &described);
+    const lig_status status = describe_field(array, named, &described);
     if (status != LIG_OK) return status;
     if (field >= 0 && (size_t)field < block->count) {
         const lig_array *first = &block->fields[field];

@@ -77,7 +77,7 @@ class Domain(_Domain):
             text = f"the array of the field \"{name}\" has a mask, which no neighbour gets; give its data"
             raise UsageError(_fault("bad-field", text))
         if array is not None:
-            self._check_field(array)
+            self._check_field(name, array)
             if any(numpy.may_share_memory(array, known) for _, _, known in self._fields):
                 text = f"the array of the field \"{name}\" shares memory with another field's"
                 raise UsageError(_fault("bad-field", text))

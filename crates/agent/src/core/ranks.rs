@@ -370,7 +370,7 @@ fn a_field_of_a_block_is_tapped_when_it_has_been_published() {
     plan.instances[0].grid = Some(GridInfo { shape: vec![4], blocks: vec![2], edges: vec![], block: 0 });
     let mut core = core_of(plan);
     [FIRST, SECOND, MICRO].into_iter().for_each(|one| drop(join(&mut core, one)));
-    assert!(refusal(&taps(&mut core, 11, (1, "u"), 1)).contains("tap-too-early"));
+    assert!(refusal(&taps(&mut core, 11, (1, "u"), 1)).contains("\"flow:1\" has published no field yet"));
     let publishes = Request::Publishes { port: "u".into(), of: None };
     assert!(core.request(link(SECOND), publishes.clone()).is_empty());
     core.request(link(SECOND), publishes);
@@ -378,6 +378,8 @@ fn a_field_of_a_block_is_tapped_when_it_has_been_published() {
     let made = taps(&mut core, 12, (1, "u"), MAX_LEVELS);
     let [Action::MakeTap { endpoint: SECOND, to, tap, .. }] = &made[..] else { panic!("{made:?}") };
     assert_eq!((*to, &*tap.port, tap.wanted.levels.len()), (link(SECOND), "u", MAX_LEVELS));
+    assert_eq!(core.published_fields(SECOND.leader()), ["u"]);
+    assert!(core.published_fields(FIRST.leader()).is_empty());
     // The other rank has published nothing, and this one has published no other field.
     assert!(refusal(&taps(&mut core, 13, (0, "u"), 1)).contains("tap-too-early"));
     assert!(refusal(&taps(&mut core, 14, (1, "v"), 1)).contains("there are: out, u"));

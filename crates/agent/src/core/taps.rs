@@ -110,8 +110,8 @@ impl AgentCore {
     }
 
     fn may_tap(&self, viewer: TapViewer, asked: TapPort) -> Result<TapTarget, Fault> {
-        let name = &self.plan.instances[asked.instance.index()].name;
         let rank = self.tapped_rank(&asked)?;
+        let name = self.wiring.name(&self.plan, rank);
         let endpoint = self.wiring.endpoint_of(rank);
         let own = &self.endpoints[endpoint.index()];
         let (to, ports) = match (own.phase, own.link(), self.sending_ports(rank)) {
@@ -130,7 +130,7 @@ impl AgentCore {
             ));
         }
         if !ports.contains(&asked.port) {
-            if is_block && !self.publishers.contains(&rank) {
+            if is_block && !self.published.contains_key(&rank) {
                 return Err(fault!(
                     TAP_TOO_EARLY,
                     "\"{name}\" has published no field yet; ask again when it has"
@@ -172,11 +172,12 @@ impl AgentCore {
         if self.plan.instances[self.wiring.ranks().instance(rank).index()].grid.is_none() {
             return;
         }
-        self.publishers.insert(rank);
+        let fields = self.published.entry(rank).or_default();
         if ports.contains(&port) || ports.len() >= MAX_SENDING_PORTS || port.len() > MAX_TEXT {
             return;
         }
-        *ports = ports.iter().cloned().chain([port]).collect();
+        *ports = ports.iter().cloned().chain([port.clone()]).collect();
+        fields.push(port);
         self.tell_senders(self.wiring.endpoint_of(rank), out);
     }
 

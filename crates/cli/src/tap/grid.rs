@@ -71,8 +71,7 @@ pub(super) fn shown(
             }
             GridEvent::Nothing => {
                 if let Some(patience) = patience.filter(|patience| last.elapsed() >= *patience) {
-                    let seconds = patience.as_secs_f64();
-                    return Err(fault!(TIMED_OUT, "the blocks have shown no whole {port} for {seconds} s"));
+                    return Err(timed_out(port, &tapping, patience));
                 }
             }
             GridEvent::Over(why) if told == 0 => {
@@ -85,6 +84,24 @@ pub(super) fn shown(
                 return Ok(());
             }
         }
+    }
+}
+
+/// Returns the error of a tap to which no picture has come in time. It names blocks that have not answered.
+fn timed_out(port: &PortOf, tapping: &GridTap, patience: Duration) -> Fault {
+    let (seconds, blocks) = (patience.as_secs_f64(), tapping.block_count());
+    match tapping.silent_blocks() {
+        Some((count, names)) => fault!(
+            TIMED_OUT,
+            "no whole {port} has come for {seconds} s: {count} of its {blocks} blocks have not answered: \
+             {names}. A block answers when it publishes the field; see with \"ligament status\" if it waits, \
+             or give it more time (--timeout)"
+        ),
+        None => fault!(
+            TIMED_OUT,
+            "no whole {port} has come for {seconds} s; give its {blocks} blocks more time (--timeout), or a \
+             larger share of the run's time (--share)"
+        ),
     }
 }
 

@@ -357,7 +357,8 @@ impl Steering {
         let Some(at) = open.time() else {
             return self.refuse(fault!(
                 STEERING_REFUSED,
-                "no instance has called steer(t) yet, so nobody can say when it is; give a time (--at)"
+                "no instance has called steer(t) yet, and a code that never calls it neither stands still nor \
+                 changes; let a code call it once in each step, or, if it calls it later, give a time (--at)"
             ));
         };
         let turns = vec![

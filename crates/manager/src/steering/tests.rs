@@ -182,5 +182,5 @@ fn a_halt_names_those_who_have_never_come_to_a_step() {
     let change = proposed(&mut steering, Proposal { at: None, ..halt() });
     steering.answered(answer(A, change, never.clone()), 1, &name);
     let turns = steering.answered(answer(B, change, never), 1, &name);
-    assert!(ended(&turns).unwrap_err().contains("give a time"));
+    assert!(ended(&turns).unwrap_err().contains("let a code call it once in each step"));
 }

@@ -5,8 +5,8 @@
 
 use super::picture_time::PictureTime;
 use super::tap::{PortOf, PortValue, TapAnswer, TapSession};
-use ligament_catalogue::{fault, Fault};
-use ligament_manager::{GridRecord, RunDirectory, RunRecord};
+use ligament_catalogue::{fault, Code, Fault};
+use ligament_manager::{list_some, GridRecord, RunDirectory, RunRecord};
 use ligament_model::block_range;
 use ligament_shm::tap::Wish;
 use ligament_surface::Header;
@@ -21,6 +21,10 @@ const MIN_PAUSE: Duration = Duration::from_millis(1);
 const MAX_PAUSE: Duration = Duration::from_millis(10);
 /// Longest pause between two pictures.
 const MAX_PICTURE_PAUSE: Duration = Duration::from_secs(1 << 20);
+/// Maximum number of blocks that an error names.
+const MAX_NAMED_BLOCKS: usize = 4;
+/// Time without an answer after which a block counts as silent.
+const SILENCE: Duration = Duration::from_millis(200);
 /// Interval at which the viewer checks if a block is over.
 const END_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -175,6 +179,8 @@ struct Block {
     range: Vec<(u64, u64)>,
     session: TapSession,
     answer: Option<TapAnswer>,
+    /// True if the block has not answered since a request that was given up because of it.
+    is_late: bool,
 }
 
 /// A viewer of a field of a whole grid.
@@ -202,7 +208,7 @@ impl GridTap {
     ///
     /// # Errors
     /// The component has no grid, the levels or the share cannot be, the run does not answer, or refuses a tap.
-    /// `TAP_TOO_EARLY` if a block has not published a field yet.
+    /// `TAP_TOO_EARLY` if a block has not published a field yet; the error names such blocks.
     pub fn begin(
         run: &RunDirectory,
         record: &RunRecord,
@@ -232,10 +238,28 @@ impl GridTap {
             let Some(question) = question else { return Ok(None) };
             questions.push(question);
         }
-        let mut blocks = Vec::with_capacity(questions.len());
+        let (mut blocks, mut early) = (Vec::with_capacity(questions.len()), Vec::new());
         for (number, (name, question)) in grid.names.iter().zip(questions).enumerate() {
-            let session = question.answer(record)?;
-            blocks.push(Block { name: name.clone(), range: range_of(grid, number), session, answer: None });
+            let session = match question.answer(record) {
+                Ok(session) => session,
+                Err(why) if why.code() == Code::TAP_TOO_EARLY => {
+                    early.push(name.clone());
+                    continue;
+                }
+                Err(why) => return Err(why),
+            };
+            let (name, range) = (name.clone(), range_of(grid, number));
+            blocks.push(Block { name, range, session, answer: None, is_late: false });
+        }
+        if !early.is_empty() {
+            return Err(fault!(
+                TAP_TOO_EARLY,
+                "no field has been published yet by {} of the {} blocks of {component}: {}; ask again when \
+                 each has called publish",
+                early.len(),
+                grid.names.len(),
+                list_some(&early, MAX_NAMED_BLOCKS)
+            ));
         }
         let now = Instant::now();
         Ok(Some(GridTap {
@@ -290,6 +314,22 @@ impl GridTap {
         }
     }
 
+    /// Returns the blocks that have not answered for some time: their number, and the names of some of them.
+    /// Returns `None` if there are none.
+    pub fn silent_blocks(&self) -> Option<(usize, String)> {
+        let is_pause = matches!(self.inquiry, Inquiry::Pause(_));
+        // Just after a request no block has answered it. Late blocks have not answered the one before, either.
+        let is_old = !is_pause && self.asked.elapsed() >= SILENCE;
+        let is_silent = |block: &&Block| block.is_late || is_old && block.answer.is_none();
+        let names: Vec<String> = self.blocks.iter().filter(is_silent).map(|block| block.name.clone()).collect();
+        (!names.is_empty()).then(|| (names.len(), list_some(&names, MAX_NAMED_BLOCKS)))
+    }
+
+    /// Returns the number of blocks.
+    pub fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
     fn look_for_end(&mut self) {
         if self.over.is_none() && self.end_checked.elapsed() >= END_CHECK_INTERVAL {
             self.over = self.blocks.iter_mut().find_map(|block| block.session.is_over());
@@ -316,7 +356,7 @@ impl GridTap {
         for block in self.blocks.iter_mut().filter(|block| block.answer.is_none()) {
             match block.session.take() {
                 Ok(TapAnswer::Nothing) => {}
-                Ok(answer) => block.answer = Some(answer),
+                Ok(answer) => (block.answer, block.is_late) = (Some(answer), false),
                 Err(why) => {
                     // The other blocks are asked anew, too: what they have belongs to this picture.
                     self.inquiry = Inquiry::Pause(Instant::now());
@@ -326,6 +366,7 @@ impl GridTap {
         }
         if self.blocks.iter().any(|block| block.answer.is_none()) {
             if self.asked.elapsed() > self.times.patience() {
+                self.blocks.iter_mut().for_each(|block| block.is_late |= block.answer.is_none());
                 self.ask(Inquiry::Times, Wish::Time);
             }
             return Ok(None);
@@ -356,15 +397,12 @@ impl GridTap {
         });
         let values: Vec<PortValue> = answers.collect();
         let cost = values.iter().map(|value| value.cost).max().unwrap_or_default();
-        let time = values.first().map_or(f64::NAN, |value| value.timestamp);
-        let is_whole = values.len() == self.blocks.len() && values.iter().all(|value| value.timestamp == time);
-        self.times.is_answered(is_whole, self.asked.elapsed());
+        let time = common_time(&values, self.blocks.len());
+        self.times.is_answered(time.is_some(), self.asked.elapsed());
         let pause = Duration::try_from_secs_f64(cost.as_secs_f64() / self.share).unwrap_or(Duration::MAX);
         let now = Instant::now();
         self.inquiry = Inquiry::Pause(self.asked.checked_add(pause).unwrap_or(now + MAX_PICTURE_PAUSE));
-        if !is_whole {
-            return Ok(None);
-        }
+        let Some(time) = time else { return Ok(None) };
         let mut unit = String::new();
         let mut blocks = Vec::with_capacity(values.len());
         for (block, value) in self.blocks.iter().zip(values) {
@@ -375,6 +413,13 @@ impl GridTap {
         }
         Ok(Some(GridPicture { time, unit, shape: self.shape.clone(), blocks, cost }))
     }
+}
+
+/// Returns the model time of the values if each block has one, and all have the same time.
+fn common_time(values: &[PortValue], blocks: usize) -> Option<f64> {
+    let time = values.first()?.timestamp;
+    let is_whole = values.len() == blocks && values.iter().all(|value| value.timestamp == time);
+    is_whole.then_some(time)
 }
 
 impl TapAnswer {
@@ -477,6 +522,22 @@ mod tests {
         let whole = picture.whole().unwrap();
         let numbers: Vec<u8> = (1..=12i16).flat_map(i16::to_ne_bytes).collect();
         assert_eq!((&whole.data()[..], whole.shape(), whole.unit()), (&numbers[..], &[4, 3][..], Some("K")));
+    }
+
+    #[test]
+    fn a_picture_has_all_blocks_at_one_time() {
+        let value = |timestamp| PortValue {
+            timestamp,
+            next_timestamp: None,
+            slot: None,
+            number: 1,
+            cost: Duration::ZERO,
+            value: Value::None,
+        };
+        assert_eq!(common_time(&[1.5, 1.5].map(value), 2), Some(1.5));
+        assert_eq!(common_time(&[1.5, 2.0].map(value), 2), None);
+        assert_eq!(common_time(&[1.5].map(value), 2), None);
+        assert_eq!(common_time(&[], 2), None);
     }
 
     #[test]

@@ -111,6 +111,7 @@ pub enum TapEvent {
 pub(super) struct TapQuestion {
     socket: Socket,
     port: PortOf,
+    levels: usize,
 }
 
 impl TapQuestion {
@@ -121,7 +122,8 @@ impl TapQuestion {
         match (answer, memory.into_iter().next()) {
             (Notice::Tapped { room }, Some(memory)) => {
                 let bin = TapBox::open(&memory, room).map_err(|error| broken(record, &error))?;
-                Ok(TapSession { socket: self.socket, bin, port: self.port, asked: false, over: None })
+                let TapQuestion { socket, port, levels } = self;
+                Ok(TapSession { socket, bin, port, levels, asked: false, over: None })
             }
             (other, _) => Err(broken(record, &format!("it said {other:?}"))),
         }
@@ -133,6 +135,8 @@ pub struct TapSession {
     socket: Socket,
     bin: TapBox,
     port: PortOf,
+    /// Number of the levels of requested surfaces; 0 for values.
+    levels: usize,
     /// True if a value was requested and has not arrived.
     asked: bool,
     over: Option<String>,
@@ -169,7 +173,7 @@ impl TapSession {
         let rank = rank.unwrap_or(0);
         let question = Question::Tap { instance, rank, port: name, slot, wanted: wanted.clone(), room };
         say(&mut socket, record, &token, question)?;
-        Ok(Some(TapQuestion { socket, port: port.clone() }))
+        Ok(Some(TapQuestion { socket, port: port.clone(), levels: wanted.levels.len() }))
     }
 
     /// Does the same as `begin`, for the run that `run` names on the command line.
@@ -296,8 +300,15 @@ impl TapSession {
 
     fn not_shown(&self, outcome: TapOutcome, bytes: u64) -> Fault {
         let port = &self.port;
+        let fewer = if self.levels > 1 { ", or for fewer levels" } else { "" };
         match outcome {
             TapOutcome::Value => fault!(NOT_SHOWN, "{port} has sent a value"),
+            TapOutcome::TooLarge if self.levels > 0 => fault!(
+                NOT_SHOWN,
+                "the surfaces of {port} have {bytes} bytes, and the tap has room for {}; ask for more room\
+                 {fewer}",
+                self.bin.room()
+            ),
             TapOutcome::TooLarge => fault!(
                 NOT_SHOWN,
                 "{port} sends {bytes} bytes, and the tap has room for {}; ask for a slice, every n-th element \

@@ -5,9 +5,9 @@
 
 use super::Runtime;
 use crate::numbered::{changed_after, NumberedPart};
-use ligament_agent::{RunPlan, RunView};
+use ligament_agent::RunView;
 use ligament_manager::{InstanceMoments, InstanceRecord, Observation, RunNews, UtcTime};
-use ligament_wire::{InstanceId, RankId};
+use ligament_wire::RankId;
 use serde_json::{json, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -36,7 +36,15 @@ pub(super) struct NumberedPicture {
     instances: Vec<NumberedPart>,
     conduits: Vec<NumberedPart>,
     /// Ports on which the ranks of other domains send.
-    senders: HashMap<RankId, Arc<[String]>>,
+    senders: HashMap<RankId, ReportedPorts>,
+}
+
+/// The ports on which a rank of another domain sends: those that its code declares, and then the fields of a
+/// grid that it has published.
+#[derive(Debug)]
+struct ReportedPorts {
+    all: Arc<[String]>,
+    declared: usize,
 }
 
 fn are_now(parts: &mut Vec<NumberedPart>, values: impl Iterator<Item = Value>, picture: u64) {
@@ -49,9 +57,21 @@ fn are_now(parts: &mut Vec<NumberedPart>, values: impl Iterator<Item = Value>, p
 }
 
 impl NumberedPicture {
-    /// Records that a rank of another domain has registered, and sends on these ports.
+    /// Records that a rank of another domain sends on these ports. The first report of a rank has the ports
+    /// that its code declares.
     pub fn sends(&mut self, rank: RankId, ports: Arc<[String]>) {
-        self.senders.insert(rank, ports);
+        let declared = self.senders.get(&rank).map_or(ports.len(), |known| known.declared);
+        self.senders.insert(rank, ReportedPorts { all: ports, declared });
+    }
+
+    /// Returns the ports on which a rank of another domain sends.
+    fn reported(&self, rank: RankId) -> KnownPorts<'_> {
+        match self.senders.get(&rank) {
+            Some(ReportedPorts { all, declared }) => {
+                KnownPorts { sends: Some(all), publishes: all.get(*declared..).unwrap_or_default() }
+            }
+            None => KnownPorts::default(),
+        }
     }
 
     /// Returns the parts that have changed after the picture `since`, or all parts if `since` is 0.
@@ -81,10 +101,10 @@ fn moment(now: UtcTime, seconds_ago: f64, before: &Value) -> i64 {
 }
 
 /// The ports of a rank, as far as they are known.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 struct KnownPorts<'a> {
     sends: Option<&'a [String]>,
-    publishes: Vec<String>,
+    publishes: &'a [String],
 }
 
 /// Returns the picture's part for an instance. Nothing in it changes with time alone.
@@ -100,7 +120,7 @@ fn part_of(
     let moment_of = |name: &str, seconds| moment(now, seconds, &before[name]);
     let mut moments = InstanceMoments {
         sends: ports.sends.map(<[String]>::to_vec),
-        publishes: ports.publishes,
+        publishes: ports.publishes.to_vec(),
         waits_from: record.waits_since.map(|seconds| moment_of("waits_from", seconds)),
         ranks_from: record.ranks_since.map(|seconds| moment_of("ranks_from", seconds)),
         ..InstanceMoments::default()
@@ -120,18 +140,6 @@ fn part_of(
         fields.extend(moments);
     }
     value
-}
-
-/// Returns the fields of a grid that an instance publishes. These are the ports on which it sends, and which
-/// the model does not have: a field cannot have the name of a port. A port without a conduit that only the code
-/// declares cannot be told from a field.
-fn published(plan: &RunPlan, instance: InstanceId, sends: Option<&[String]>) -> Vec<String> {
-    let one = &plan.instances[instance.index()];
-    if one.grid.is_none() {
-        return Vec::new();
-    }
-    let is_port = |name: &String| one.ports.iter().any(|port| *port.name == **name);
-    sends.unwrap_or_default().iter().filter(|name| !is_port(name)).cloned().collect()
 }
 
 impl Runtime<'_> {
@@ -156,7 +164,6 @@ impl Runtime<'_> {
         };
         self.manager.fill(&mut run.record, &[]);
         let run = serde_json::to_value(&run).unwrap_or_default();
-        let instance_of = |i| self.ranks.instance(RankId::at(i));
         let news = &mut self.news;
         news.made = Some(Instant::now());
         news.at = Some(now);
@@ -166,10 +173,12 @@ impl Runtime<'_> {
         let parts: Vec<Value> = (records.iter().zip(&seen).enumerate())
             .map(|(i, (record, seen))| {
                 let before = news.instances.get(i).map_or(&Value::Null, |part| &part.value);
-                let elsewhere = || news.senders.get(&RankId::at(i)).map(|ports| &**ports);
-                let sends = view.core.sending_ports(RankId::at(i)).or_else(elsewhere);
-                let publishes = published(view.core.plan(), instance_of(i), sends);
-                part_of(record, is_gone(seen), KnownPorts { sends, publishes }, before, now)
+                let rank = RankId::at(i);
+                let ports = match view.core.sending_ports(rank) {
+                    None => news.reported(rank),
+                    sends => KnownPorts { sends, publishes: view.core.published_fields(rank) },
+                };
+                part_of(record, is_gone(seen), ports, before, now)
             })
             .collect();
         are_now(&mut news.instances, parts.into_iter(), picture);
@@ -207,6 +216,19 @@ mod tests {
         let another =
             part_of(&waiting(12.0, 8.5, 0.5), false, KnownPorts::default(), &first, UtcTime(1_002_000));
         assert_eq!((&another["began"], &another["waits_from"]), (&json!(990_000), &json!(1_001_500)));
+    }
+
+    #[test]
+    fn a_field_of_another_domain_is_a_port_that_was_reported_later() {
+        let mut news = NumberedPicture::default();
+        let rank = RankId::at(1);
+        assert_eq!(news.reported(rank), KnownPorts::default());
+        let ports = ["log".to_owned(), "u".to_owned(), "w".to_owned()];
+        for end in 1..=3 {
+            news.sends(rank, ports[..end].into());
+            let known = KnownPorts { sends: Some(&ports[..end]), publishes: &ports[1..end] };
+            assert_eq!(news.reported(rank), known);
+        }
     }
 
     #[test]

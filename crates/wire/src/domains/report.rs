@@ -128,7 +128,8 @@ pub enum AgentReport {
         setting: SteerableSetting,
     },
     /// The rank takes part in the run and sends on these ports. The model may not declare all of these
-    /// ports, because some are known only to the code.
+    /// ports, because some are known only to the code. Later reports of the rank have the same ports, and
+    /// behind them the fields of a grid that it has published.
     #[n(9)]
     Sends {
         #[n(0)]
