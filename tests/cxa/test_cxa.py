@@ -84,7 +84,7 @@ def test_a_model_becomes_codes_that_run(ask, tmp_path):
     codes = ["gate", "reach1", "reach2", "reach3"]
     assert sorted(path.stem for path in (tmp_path / "first").glob("*.py")) == codes
     assert all(f"  {code}.py\n" in made for code in codes), made
-    # The gate takes a level in each step, and "drop_2" would let it wait for one that does not come.
+    # The gate takes a level in each step, and "drop_2" would leave steps without one.
     assert 'the filter "every" of "reach3.level -> gate.level" is left out' in said
     assert "mpi" not in (tmp_path / "first/model.ymmsl").read_text()
     ask("run", "--quiet", "first/model.ymmsl", "--run-dir", "run")

@@ -208,7 +208,7 @@ fn leave_out_settings(config: &mut Configuration) -> Result<(), Fault> {
 }
 
 /// Removes the filters that leave messages out on the way to one of the programs in `stepping`. Their
-/// skeletons receive a message in each step, and would wait for one that does not come.
+/// skeletons receive a message in each step, and fail in a step that has none.
 fn leave_out_filters(config: &mut Configuration, stepping: &HashSet<Reference>) -> Result<(), Fault> {
     let flat = config.flatten(None).map_err(|problem| Fault::new(problem.code, problem.to_string()))?;
     let receives_in_steps = |end: &FlatEnd| {
