@@ -148,8 +148,8 @@ fn source(from: &Path) -> Result<(Configuration, HashMap<String, String>), Fault
     if precice::is_configuration(&text) {
         return Err(fault!(
             STARTER_NOT_MADE,
-            "{0} is a configuration of preCICE, whose codes are there already; convert it by \"ligament convert \
-             {0}\"",
+            "{0} is a configuration of preCICE, whose codes are there already; convert it by \"ligament \
+             convert {0}\"",
             from.display()
         ));
     }
