@@ -79,6 +79,42 @@ def test_a_model_is_run(ask, tmp_path):
     assert of["s"].split("\n")[:2] == ["[0.0, 0.0]", "[1.0, 1.0]"], of
 
 
+def test_a_model_becomes_codes_that_run(ask, tmp_path):
+    made, said = ask("new", "model", "first", "--from", HERE / "models/canal.cxa.rb", "--language", "python")
+    codes = ["gate", "reach1", "reach2", "reach3"]
+    assert sorted(path.stem for path in (tmp_path / "first").glob("*.py")) == codes
+    assert all(f"  {code}.py\n" in made for code in codes), made
+    # The gate takes a level in each step, and "drop_2" would leave steps without one.
+    assert 'the filter "every" of "reach3.level -> gate.level" is left out' in said
+    assert "mpi" not in (tmp_path / "first/model.ymmsl").read_text()
+    ask("run", "--quiet", "first/model.ymmsl", "--run-dir", "run")
+    record = json.loads((tmp_path / "run/run.json").read_text())
+    sent = {one["name"]: one["sent_messages"] for one in record["instances"]}
+    # Three steps each; the gate sends to both sinks.
+    assert record["state"] == "done" and {code: sent[code] for code in codes} == dict.fromkeys(codes, 3) | {
+        "gate": 6}, sent
+
+
+def test_codes_have_the_language_that_the_file_shows(ask, tmp_path):
+    made, said = ask("new", "model", "first", "--dry-run", "--language", "c", "--from",
+                     HERE / "models/languages.cxa.rb")
+    assert all(f"  {name}\n" in made for name in ("Java.java", "python.py", "matlab.c", "debugged.c")), made
+    assert "languages.cxa.rb:" in said and not (tmp_path / "first").exists()
+    _, said = ask("new", "model", "first", "--from", HERE / "models/languages.cxa.rb", status=2)
+    assert "debugged, loose, matlab; give one with --language" in said
+
+
+def test_no_codes_are_made_of_a_file_with_mistakes(ask, tmp_path):
+    text = (HERE / "models/canal.cxa.rb").read_text().replace("split.couple(sink", "splt.couple(sink")
+    (tmp_path / "wrong.cxa.rb").write_text(text)
+    _, said = ask("new", "model", "first", "--from", "wrong.cxa.rb", "--language", "c", status=2)
+    assert "wrong.cxa.rb:27:" in said and "nothing is made" in said and not (tmp_path / "first").exists()
+    (tmp_path / "bytes.cxa.rb").write_bytes(b"a = '\xff\xfe'\n")
+    assert "UTF-8" in ask("new", "model", "first", "--from", "bytes.cxa.rb", status=2)[1]
+    (tmp_path / "p.xml").write_text("<precice-configuration/>")
+    assert "ligament convert p.xml" in ask("new", "model", "first", "--from", "p.xml", status=2)[1]
+
+
 @pytest.mark.parametrize("wrong, line, expected", [
     ("gate = MPIInstance.new('gate', )))", 17, "is expected"),
     ("splt.couple(sink, 'out1' => 'in')", 28, 'did you mean "split"?'),

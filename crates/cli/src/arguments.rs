@@ -99,9 +99,10 @@ enum Command {
     /// Tasks of one round can run side by side. Each component makes two steps in a pass, unless its
     /// scales say that it makes one only.
     Tasks(Tasks),
-    /// Convert a model in xMML 0.4, or a cxa file of MUSCLE 2, to a model file.
+    /// Convert a model in xMML 0.4, a cxa file of MUSCLE 2, or a configuration of preCICE, to a model file.
     ///
-    /// Errors name their lines. The result goes to the standard output.
+    /// Errors name their lines. The result goes to the standard output. Configurations of preCICE are read by
+    /// the package ligament-precice, which must be installed.
     Convert(crate::convert::Convert),
     Play(crate::play::PlayCommand),
     Replay(crate::replay::ReplayCommand),

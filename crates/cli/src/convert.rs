@@ -1,7 +1,9 @@
-//! `ligament convert`: makes a yMMSL model file from a model in xMML, or from a cxa file of MUSCLE 2.
+//! `ligament convert`: makes a yMMSL model file from a model in xMML, from a cxa file of MUSCLE 2, or, with the
+//! help of `precice`, from a configuration of preCICE.
 
 use crate::arguments::print;
 use crate::check::count;
+use crate::precice::{self, PreciceOptions};
 use ligament_catalogue::{fault, Fault};
 use ligament_cxa::CxaHost;
 use ligament_model::Problem;
@@ -13,9 +15,11 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Convert {
-    /// The model: in xMML, or a cxa file of MUSCLE 2 (its name ends in .cxa.rb).
+    /// The model: in xMML, a cxa file of MUSCLE 2 (its name ends in .cxa.rb), or a precice-config.xml.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    #[command(flatten)]
+    pub precice: PreciceOptions,
     /// Write it into this file.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -25,14 +29,14 @@ pub(crate) struct Convert {
 }
 
 /// A model file, with the warnings of its conversion.
-struct Converted {
-    text: String,
-    warnings: Vec<Problem>,
+pub(crate) struct Converted {
+    pub text: String,
+    pub warnings: Vec<Problem>,
 }
 
 /// Converts a model.
 pub(crate) fn convert(arguments: &Convert) -> i32 {
-    match read_text(&arguments.file).map(|text| converted(&text, &arguments.file)) {
+    match read_text(&arguments.file).and_then(|text| converted(&text, arguments)) {
         Ok(Ok(converted)) => match told(arguments, &converted) {
             Ok(text) => {
                 print(&text);
@@ -54,16 +58,30 @@ pub(crate) fn convert(arguments: &Convert) -> i32 {
     }
 }
 
-fn converted(text: &str, path: &Path) -> Result<Converted, Vec<Problem>> {
-    let file = path.display().to_string();
-    if !ligament_cxa::is_cxa(path) {
-        let made = ligament_xmml::convert(text, &file)?;
-        return Ok(Converted { text: made.text, warnings: made.warnings });
+/// Returns the model, or the problems of the file.
+///
+/// # Errors
+/// Fails if the options do not go with the file, or if the converter for preCICE cannot be run.
+fn converted(text: &str, arguments: &Convert) -> Result<Result<Converted, Vec<Problem>>, Fault> {
+    let file = &arguments.file;
+    if ligament_cxa::is_cxa(file) {
+        arguments.precice.refuse_for(file)?;
+        Ok(converted_cxa(text, file))
+    } else if precice::is_configuration(text) {
+        precice::convert(file, &arguments.precice)
+    } else {
+        arguments.precice.refuse_for(file)?;
+        let made = ligament_xmml::convert(text, &file.display().to_string());
+        Ok(made.map(|made| Converted { text: made.text, warnings: made.warnings }))
     }
+}
+
+/// Converts the text of a cxa file, with the environment of this process.
+pub(crate) fn converted_cxa(text: &str, path: &Path) -> Result<Converted, Vec<Problem>> {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = whole.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
     let host = CxaHost { environment: &|name| std::env::var(name).ok(), folder: &folder };
-    let made = ligament_cxa::convert(text, &file, &host)?;
+    let made = ligament_cxa::convert(text, &path.display().to_string(), &host)?;
     Ok(Converted { text: made.text, warnings: made.warnings })
 }
 

@@ -31,6 +31,7 @@ mod peek;
 mod picture;
 mod places;
 mod play;
+mod precice;
 mod predict;
 mod program_output;
 mod reference;

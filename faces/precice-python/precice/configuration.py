@@ -2,7 +2,9 @@
 computed. Elements and attributes that this module does not have are named with their lines."""
 
 import re
+import stat
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from xml.parsers import expat
 
@@ -36,6 +38,12 @@ ATTRIBUTES = {name: frozenset(words.split()) for name, words in {
     "preconditioner": "type", "filter": "type limit", "max-used-iterations": "value",
     "time-windows-reused": "value", "imvj-restart-mode": "type chunk-size",
 }.items()}
+# The most that a file has: a person writes it, and other files cost much time and memory.
+MAX_FILE_BYTES, MAX_ELEMENTS, MAX_DEPTH = 1 << 20, 10_000, 32
+# The characters of a problem and the names in a list that are shown.
+MAX_PROBLEM_CHARS, MAX_NAMES = 1000, 20
+# Whole numbers are smaller: the mapper counts with 32 bits.
+NUMBER_LIMIT = 1 << 31
 # Values with which other attributes change nothing, if they are not those of "false".
 HARMLESS = {"freeze-after": ("-1",)}
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
@@ -150,26 +158,82 @@ def identifier(name):
     return name if name[:1].isalpha() else f"d_{name}"
 
 
+def text_of(path):
+    """The text of a file. Raises `Error` if it is no regular file in UTF-8, or has more than
+    `MAX_FILE_BYTES`."""
+    try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            raise Error(f"{path} cannot be read: it is no regular file")
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise Error(f"{path} cannot be read: {error.strerror}") from error
+    if len(content) > MAX_FILE_BYTES:
+        raise Error(f"{path} has more than {MAX_FILE_BYTES >> 20} MiB, which no configuration needs; name a "
+                    "configuration of preCICE")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Error(f"{path}:{line}: this is no text in UTF-8; save it as UTF-8") from error
+
+
 def elements(path):
-    """The root element of a file."""
+    """The root element of a file. Raises `Error` for what is no XML, has entities, or is too large."""
+    text = text_of(path)
     root = Element("", {}, 0)
-    stack = [root]
-    parser = expat.ParserCreate()
+    stack, count, has_doctype = [root], 0, False
+    # The text is UTF-8 whatever its first line says.
+    parser = expat.ParserCreate("utf-8")
+
+    def refuse(line, what):
+        raise Error(f"{path}:{line}: {what}")
 
     def start(name, attributes):
+        nonlocal count
+        count += 1
+        if count > MAX_ELEMENTS:
+            refuse(parser.CurrentLineNumber, f"the file has more than {MAX_ELEMENTS} elements")
+        if len(stack) > MAX_DEPTH:
+            refuse(parser.CurrentLineNumber, f"<{shortened(name)}> is in more than {MAX_DEPTH} elements")
         element = Element(name, attributes, parser.CurrentLineNumber)
         stack[-1].children.append(element)
         stack.append(element)
 
+    def see_doctype(*_):
+        nonlocal has_doctype
+        has_doctype = True
+
+    # A short file with entities can stand for a very long text.
+    def refuse_entity(*_):
+        refuse(parser.CurrentLineNumber, "the file declares an entity; write its text where it is used")
+
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda name: stack.pop()
+    parser.StartDoctypeDeclHandler = see_doctype
+    parser.EntityDeclHandler = refuse_entity
     try:
-        parser.Parse(Path(path).read_bytes(), True)
-    except OSError as error:
-        raise Error(f"{path} cannot be read: {error.strerror}") from error
+        parser.Parse(text, True)
     except expat.ExpatError as error:
         raise Error(f"{path}:{error.lineno}: {expat.ErrorString(error.code)}") from error
+    # Without this, an entity of a DTD, which is not read, would be an empty text.
+    found = re.search(r"&(?!#|(?:lt|gt|amp|apos|quot);)", text) if has_doctype else None
+    if found:
+        refuse(text.count("\n", 0, found.start()) + 1, "this entity is not declared here; write its text")
     return root.children[0]
+
+
+def shortened(text):
+    """A text on one line, without what exceeds `MAX_PROBLEM_CHARS`."""
+    text = re.sub(r"[\r\n]+", " ", text[:MAX_PROBLEM_CHARS + 1])
+    return text if len(text) <= MAX_PROBLEM_CHARS else f"{text[:MAX_PROBLEM_CHARS]}…"
+
+
+def listed(names):
+    """The first names of several."""
+    more = len(names) - MAX_NAMES
+    shown = ", ".join(islice(names, MAX_NAMES))
+    return f"{shown} and {more} more" if more > 0 else shown or "none"
 
 
 class Reader:
@@ -177,19 +241,41 @@ class Reader:
 
     def __init__(self, path):
         self.path, self.problems, self.warnings = Path(path), [], []
+        # The ids of elements whose children have been looked at, or do not count.
+        self._looked_at = set()
 
     def problem(self, element, text):
-        self.problems.append(f"{self.path}:{element.line}: {text}")
+        self.problems.append(f"{self.path}:{element.line}: {shortened(text)}")
+
+    def warning(self, element, text):
+        self.warnings.append(f"{self.path}:{element.line}: {shortened(text)}")
 
     def unknown(self, element, known):
         """Names the children that are not known."""
+        self._looked_at.add(id(element))
         for child in element.children:
+            if child.name in known:
+                continue
+            self.skip(child)
             if child.name in LEFT_OUT:
-                self.warnings.append(f"{self.path}:{child.line}: <{child.name}> is left out: no file is "
-                                     "written; sinks of the model write data")
-            elif child.name not in known and child.name not in WITHOUT_MEANING:
+                self.warning(child, f"<{child.name}> is left out: no file is written; sinks of the model write "
+                                    "data")
+            elif child.name not in WITHOUT_MEANING:
                 self.problem(child, f"<{child.name}> in <{element.name}> is not there in Ligament's face of "
                                     "preCICE; take it out, or write the model by hand")
+
+    def skip(self, element):
+        """Names nothing in an element, which is named itself or has no meaning here."""
+        self._looked_at.add(id(element))
+        for child in element.children:
+            self.skip(child)
+
+    def within_leaves(self, element):
+        """Names elements in elements that can have none."""
+        if id(element) not in self._looked_at:
+            self.unknown(element, ())
+        for child in element.children:
+            self.within_leaves(child)
 
     def unread(self, element):
         """Names the attributes of an element, and of those in it, that would change nothing."""
@@ -213,8 +299,7 @@ class Reader:
         """An attribute with one of the names that are known."""
         name = self.need(element, attribute)
         if name and name not in known:
-            self.problem(element, f"<{element.name}> names \"{name}\", and there are "
-                                  f"{', '.join(known) or 'none'}")
+            self.problem(element, f"<{element.name}> names \"{name}\", and there are {listed(known)}")
         return name
 
     def names(self, elements):
@@ -251,8 +336,9 @@ class Reader:
             value = kind(text)
         except ValueError:
             value = 0
-        if not 0 < value < float("inf"):
-            self.problem(element, f"\"{name}\" of <{element.name}> is \"{text}\"; a number above 0 is wanted")
+        if not 0 < value < (NUMBER_LIMIT if kind is int else float("inf")):
+            wanted = f"a whole number from 1 to {NUMBER_LIMIT - 1}" if kind is int else "a number above 0"
+            self.problem(element, f"\"{name}\" of <{element.name}> is \"{text}\"; {wanted} is wanted")
             return kind(1)
         return value
 
@@ -293,6 +379,7 @@ def read(path):
         reader.finish()
     configuration = Configuration(Path(path), vectors, dimensions, roles, [], "", None, {}, reader.warnings)
     read_scheme(reader, schemes[0], configuration)
+    reader.within_leaves(root)
     reader.finish()
     check_data(reader, participants, configuration)
     reader.finish()
@@ -338,8 +425,7 @@ def read_basis(reader, element, constraint):
     if polynomial not in ("separate", "on", "off"):
         reader.problem(element, f"\"polynomial\" is \"{polynomial}\"; separate, on or off is wanted")
     if (polynomial, constraint) == ("off", "conservative"):
-        reader.warnings.append(f"{reader.path}:{element.line}: without a polynomial, a conservative "
-                               "mapping does not keep the sum")
+        reader.warning(element, "without a polynomial, a conservative mapping does not keep the sum")
     names = {f"basis-function:{name}": name for name in radial.FUNCTIONS}
     reader.unknown(element, names)
     found = reader.only(element, *names)
@@ -388,6 +474,7 @@ def read_scheme(reader, element, configuration):
     name = element.name.split(":")[1]
     if name not in SCHEMES:
         reader.problem(element, f"the scheme \"{name}\" is not there; {', '.join(SCHEMES)} are")
+        reader.skip(element)
         return
     configuration.scheme = SCHEMES[name]
     known = {"participants", "participant", "max-time", "max-time-windows", "time-window-size", "exchange"}
@@ -504,7 +591,7 @@ def read_acceleration(reader, element, configuration):
         settings["max_columns"] = reader.number(one, kind=int)
     for one in reader.only(element, "time-windows-reused"):
         value = reader.need(one, "value")
-        if value.isdecimal():
+        if value.isdecimal() and len(value) < 10:
             settings["reused_windows"] = int(value)
         else:
             reader.problem(one, f"\"value\" is \"{value}\"; a whole number is wanted")

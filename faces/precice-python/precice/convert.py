@@ -1,4 +1,5 @@
-"""Makes a model of a configuration: `precice-to-ligament precice-config.xml --program 'NAME=COMMAND' …`."""
+"""Makes a model of a configuration: `precice-to-ligament precice-config.xml --program 'NAME=COMMAND' …`.
+`ligament convert` runs this program too, and reads its messages: lines that begin with file and line."""
 
 import argparse
 import json
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from ligament import Operator
 
-from .configuration import identifier, read
+from .configuration import identifier, listed, read
 from .errors import Error
 from .participant import ports
 from .plan import plan
@@ -44,7 +45,7 @@ def model(configuration, programs):
                     "model has; give the participant another name")
     for name in programs:
         if name not in configuration.roles:
-            raise Error(f"--program names \"{name}\"; the participants are {', '.join(configuration.roles)}")
+            raise Error(f"--program names \"{name}\"; the participants are {listed(configuration.roles)}")
     missing = [name for name in configuration.roles if not programs.get(name, "").strip()]
     if missing:
         verb = "is" if len(missing) == 1 else "are"

@@ -25,6 +25,11 @@ codes! {
          a model file cannot have; the message says what and where ([From MUSCLE \
          2](../guides/coming-from-muscle3-or-precice.md#from-muscle-2))";
 
+    BAD_PRECICE "bad-precice":
+        "(`ligament convert`) The configuration of preCICE is no XML, or has a mistake, or an element or an \
+         attribute without a counterpart; the message says what and where \
+         ([preCICE](../faces/precice.md#configuration))";
+
     BAD_TICK "bad-tick":
         "A tick, latency or delay is no whole number of nanoseconds; or a component needs a tick and has \
          none, or has one and cannot have a clock ([Clocks](../guides/spikes.md#clocks))";

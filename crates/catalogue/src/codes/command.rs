@@ -35,6 +35,11 @@ codes! {
         "`ligament config` was asked of a command that stands alone, such as one in a build tree, or the \
          Python package is not as its wheel installs it. Install it";
 
+    CONVERTER_UNUSABLE "converter-unusable":
+        "`ligament convert` has configurations of preCICE read by the program `precice-to-ligament` of the \
+         package `ligament-precice`. The program is not installed, or cannot be run \
+         ([preCICE](../faces/precice.md))";
+
     STARTER_NOT_MADE "starter-not-made":
         "`ligament new` makes a directory of the name that it is given. The name is also that of files, \
          programs and classes. Nothing is overwritten";

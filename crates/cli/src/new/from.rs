@@ -1,17 +1,18 @@
-//! A starter from a model file: one code for each program of the model, and the model with these codes as its
-//! programs.
+//! A starter from a model file, or from a file that can be converted to one: one code for each program of the
+//! model, and the model with these codes as its programs.
 
 use super::check_name;
 use super::contents::{files_of_model, File};
 use super::languages::{Code, Language, Role};
 use super::skeletons::{Skeleton, SkeletonPort};
 use crate::config::rust_crate;
-use crate::convert::{in_lines, read_text};
+use crate::convert::{converted_cxa, in_lines, read_text, Converted};
+use crate::precice;
 use ligament_analysis::{check_configuration, CheckOptions, Files, GivenCode};
 use ligament_catalogue::{fault, Fault};
 use ligament_model::{
-    read, read_file, At, Configuration, ExecutionModel, FlatComponent, Operator, Problem, Program, Reference,
-    ResolvedModel, SettingValue,
+    read, read_file, At, Configuration, ExecutionModel, Filter, FlatComponent, FlatEnd, Operator, Problem,
+    Program, Reference, ResolvedModel, SettingValue,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -46,6 +47,8 @@ const RESERVED_NAMES: [&str; 24] = [
     "test",
     "times",
 ];
+/// Filters after which there are fewer messages.
+const THINNING_FILTERS: [&str; 5] = ["block_after", "block_until", "chunk", "discard", "every"];
 /// Maximum number of ports of one code.
 const MAX_PORTS: usize = 1000;
 
@@ -73,6 +76,7 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
     };
     let mut codes: Vec<(Code, Skeleton)> = Vec::new();
     let mut without = Vec::new();
+    let mut stepping = HashSet::new();
     for (program, skeleton) in skeletons(&config, &model, &said)? {
         let own = config.programs.get(&program);
         let language = said.get(&program.to_string()).and_then(|said| Language::by_name(said));
@@ -94,6 +98,9 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
             return Err(fault!(STARTER_NOT_MADE, "two programs of the model would be called {}", code.name));
         }
         put_in(&mut config, &program, &code);
+        if skeleton.has(Operator::OI) {
+            stepping.insert(program);
+        }
         codes.push((code, skeleton));
     }
     if !without.is_empty() {
@@ -111,6 +118,7 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
         ));
     }
     leave_out_settings(&mut config)?;
+    leave_out_filters(&mut config, &stepping)?;
     let steps = Reference::new("steps").map_err(|why| fault!(STARTER_NOT_MADE, "{why}"))?;
     config.settings.set(steps, SettingValue::Int(STEPS));
     let options = &mut config.ligament;
@@ -130,16 +138,32 @@ pub(super) fn files(name: &str, from: &Path, given: Option<Language>) -> Result<
 
 /// Returns the model, and the languages of its programs as far as the file gives them.
 fn source(from: &Path) -> Result<(Configuration, HashMap<String, String>), Fault> {
+    let is_cxa = ligament_cxa::is_cxa(from);
     let is_xml = from.extension().is_some_and(|one| one == "xmml" || one == "xml");
-    if !is_xml {
+    if !is_cxa && !is_xml {
         let read = read_file(from).into_result();
         return read.map(|config| (config, HashMap::new())).map_err(|problems| has_errors(from, &problems.0));
     }
-    let converted = ligament_xmml::convert(&read_text(from)?, &from.display().to_string());
-    let converted = converted.map_err(|problems| has_errors(from, &problems))?;
+    let text = read_text(from)?;
+    if precice::is_configuration(&text) {
+        return Err(fault!(
+            STARTER_NOT_MADE,
+            "{0} is a configuration of preCICE, whose codes are there already; convert it by \"ligament \
+             convert {0}\"",
+            from.display()
+        ));
+    }
+    let converted = if is_cxa {
+        converted_cxa(&text, from).map(|made| (made, HashMap::new()))
+    } else {
+        ligament_xmml::convert(&text, &from.display().to_string()).map(|made| {
+            (Converted { text: made.text, warnings: made.warnings }, made.languages.into_iter().collect())
+        })
+    };
+    let (converted, languages) = converted.map_err(|problems| has_errors(from, &problems))?;
     ligament_runtime::say_lines(&in_lines(&converted.warnings));
     let config = read(&converted.text, "model.ymmsl").into_result();
-    Ok((config.map_err(|problems| has_errors(from, &problems.0))?, converted.languages.into_iter().collect()))
+    Ok((config.map_err(|problems| has_errors(from, &problems.0))?, languages))
 }
 
 fn has_errors(from: &Path, problems: &[Problem]) -> Fault {
@@ -180,6 +204,38 @@ fn leave_out_settings(config: &mut Configuration) -> Result<(), Fault> {
             stays
         });
     }
+    Ok(())
+}
+
+/// Removes the filters that leave messages out on the way to one of the programs in `stepping`. Their
+/// skeletons receive a message in each step, and fail in a step that has none.
+fn leave_out_filters(config: &mut Configuration, stepping: &HashSet<Reference>) -> Result<(), Fault> {
+    let flat = config.flatten(None).map_err(|problem| Fault::new(problem.code, problem.to_string()))?;
+    let receives_in_steps = |end: &FlatEnd| {
+        let program = flat.components[end.component].implementation.as_ref();
+        program.is_some_and(|program| stepping.contains(program))
+            && flat.declared(end).is_none_or(|port| port.operator != Operator::FInit)
+    };
+    let mut entries = HashSet::new();
+    for conduit in flat.conduits.iter().filter(|conduit| receives_in_steps(&conduit.to)) {
+        let (from, to) = (flat.port_of(&conduit.from), flat.port_of(&conduit.to));
+        entries.extend([(from.clone(), Some(to.clone())), (from, None), (to, None)]);
+    }
+    config.ligament.filters.retain(|name, entry| {
+        if !entries.contains(&(entry.port.clone(), entry.receiver.clone())) {
+            return true;
+        }
+        let thins = |filter: &&Filter| THINNING_FILTERS.contains(&filter.name);
+        for filter in entry.value.iter().filter(thins) {
+            crate::say(&format!(
+                "ligament: the filter \"{}\" of \"{name}\" is left out of the model, since the skeletons \
+                 receive a message in each step; add it when the codes know which steps have none",
+                filter.name
+            ));
+        }
+        entry.value = entry.value.iter().filter(|filter| !thins(filter)).cloned().collect();
+        !entry.value.is_empty()
+    });
     Ok(())
 }
 

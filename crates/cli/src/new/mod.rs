@@ -35,8 +35,8 @@ enum StarterKind {
     Model {
         /// The name of the directory and of the model.
         name: String,
-        /// A model in xMML or yMMSL: each of its programs becomes a code with its ports, in the language that
-        /// the file says.
+        /// A model in xMML or yMMSL, or a cxa file of MUSCLE 2: each of its programs becomes a code with its
+        /// ports, in the language that the file says.
         #[arg(long, value_name = "FILE", conflicts_with_all = ["macro_in", "micro_in", "mpi"])]
         from: Option<PathBuf>,
         /// With --from: the language of codes for which the file says none.

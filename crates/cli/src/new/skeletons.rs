@@ -271,7 +271,7 @@ impl Skeleton {
         self.ports.iter().filter(move |port| port.operator == operator)
     }
 
-    fn has(&self, operator: Operator) -> bool {
+    pub fn has(&self, operator: Operator) -> bool {
         self.of(operator).next().is_some()
     }
 

@@ -71,7 +71,10 @@ impl OtherFile {
             return other("a cxa file of MUSCLE 2", advice);
         }
         if text.starts_with('<') {
-            return if text.contains("xmml") {
+            return if text.contains("<precice-configuration") {
+                let advice = format!("convert it: ligament convert {shown} -o model.ymmsl");
+                other("a configuration of preCICE", advice)
+            } else if text.contains("xmml") {
                 other("a model in xMML", format!("convert it: ligament convert {shown} -o model.ymmsl"))
             } else {
                 other("a file in XML", name_it())
@@ -112,6 +115,7 @@ mod tests {
             ("model.ymmsl", b"\xef\xbb\xbf \n", "empty"),
             ("net.cxa.rb", b"cxa = Cxa.new", "a cxa file of MUSCLE 2"),
             ("m.xml", b"<?xml?><model xmml_version='0.4'/>", "a model in xMML"),
+            ("m.xml", b"<?xml?>\n<precice-configuration>", "a configuration of preCICE"),
             ("macro.py", b"print(1)", "a Python script"),
             ("run", b"#!/usr/bin/env python3\n", "a Python script"),
             ("run", b"#!/bin/bash\n", "a shell script"),
