@@ -185,3 +185,51 @@ def test_such_a_filter_refuses_a_checkpoint_on_request(going, functions, tmp_pat
 
 def with_path(model, path):
     return model.replace("executable:", f"env: {{PYTHONPATH: {path}}}, executable:")
+
+
+def test_an_instance_that_had_ended_needs_no_python_for_its_filter(start, python_code, tmp_path):
+    (tmp_path / "doubling.py").write_text("def twice(message):\n    message.data = 2.0 * message.data\n"
+                                          "    return message\n")
+    sender = python_code("sender", """
+        instance = Instance({Operator.O_F: ["out"]}, InstanceFlags.KEEPS_NO_STATE_FOR_NEXT_USE)
+        while instance.reuse_instance():
+            instance.send("out", Message(0.0, None, 21.0))
+        """)
+    receiver = python_code("receiver", """
+        from time import sleep
+        instance = Instance({Operator.S: ["in"]}, InstanceFlags.USES_CHECKPOINT_API)
+        while instance.reuse_instance():
+            if instance.resuming():
+                saved = instance.load_snapshot()
+                time, x = saved.timestamp, saved.data
+            if instance.should_init():
+                time, x = 0.0, instance.receive("in").data
+            while time < 5.0:
+                time += 1.0
+                sleep(0.2)
+                if instance.should_save_snapshot(time):
+                    instance.save_snapshot(Message(time, None, x))
+            open("end.txt", "w").write(str(x))
+            if instance.should_save_final_snapshot():
+                instance.save_final_snapshot(Message(time, None, x))
+        """)
+    model = f"""
+ymmsl_version: v0.2
+models:
+  m:
+    components:
+      a: {{ports: {{o_f: out}}, implementation: sender}}
+      b: {{ports: {{s: in}}, implementation: receiver}}
+    conduits: {{a.out: b.in}}
+programs:
+  sender: {sender}
+  receiver: {receiver}
+ligament:
+  filters: {{a.out: [{{python: "doubling:twice", at: sender}}]}}
+  checkpoints: {{keep: 9}}
+checkpoints: {{simulation_time: [{{every: 1.0}}]}}
+"""
+    plain = start(model, env={"PYTHONPATH": str(tmp_path)})
+    assert plain.status == 0 and plain.end("b") == "42.0", plain.text
+    resumed = start(model, arguments=["--resume", f"{plain.directory}@3"], env={"PYTHONPATH": str(tmp_path)})
+    assert resumed.status == 0 and resumed.end("b") == "42.0", resumed.text

@@ -102,7 +102,7 @@ def disturbed(model, tmp_path, seed):
 
 
 def result(runs, name):
-    """The end that an instance has written in the last run in which it had something to do, or an empty text."""
+    """The end that an instance has written in the last run in which it had something to do, or no text."""
     return next((end for end in (run.end(name) for run in reversed(runs)) if end), "")
 
 

@@ -201,3 +201,42 @@ def test_rules_by_the_clock_on_the_wall(start, going, rules):
 def test_a_code_without_a_flag_is_refused_at_the_start_if_the_clock_asks(start):
     refused = start(calls("unflagged") + "checkpoints: {wallclock_time: [{every: 600}]}\n")
     assert refused.status != 0 and "checkpoint-flags" in refused.text and "micro" in refused.text
+
+
+def test_no_checkpoint_is_promised_after_an_instance_that_may_fail_has_failed(going, python_code):
+    code = python_code("code", """
+        import time
+        instance = Instance({Operator.O_F: ["out"]}, InstanceFlags.USES_CHECKPOINT_API)
+        while instance.reuse_instance():
+            if instance.resuming():
+                instance.load_snapshot()
+            instance.should_init()
+            number = 0
+            while number < 3 or not os.path.exists(os.environ["NUMBERS"] + "/go"):
+                number += 1
+                open("steps.txt", "a").write(f"{number}\\n")
+                if instance.name == "b" and number == 3:
+                    os.abort()
+                if instance.should_save_snapshot(float(number)):
+                    instance.save_snapshot(Message(float(number), None, number))
+                time.sleep(0.02)
+            if instance.should_save_final_snapshot():
+                instance.save_final_snapshot(Message(float(number), None, number))
+        """)
+    run = going(f"""
+ymmsl_version: v0.2
+models:
+  m:
+    components:
+      a: {{ports: {{o_f: out}}, implementation: code}}
+      b: {{ports: {{o_f: out}}, implementation: code}}
+programs: {{code: {code}}}
+ligament: {{may_fail: [b]}}
+checkpoints: {{simulation_time: [{{every: 1}}]}}
+""")
+    log = run.directory / "manager.log"
+    while not (log.exists() and "no further checkpoint is saved: b has failed" in log.read_text()):
+        assert run.process.poll() is None, run.ended().text
+    assert "b has failed, so its state cannot be saved" in run.refused("--wait")
+    (run.numbers / "go").touch()
+    assert run.ended().status == 0, run.text

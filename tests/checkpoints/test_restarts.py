@@ -55,7 +55,7 @@ def test_a_restart_passes_over_a_damaged_checkpoint(start, tmp_path, python_code
             while number < 10:
                 number += 1
                 if number == 8 and not os.path.exists(os.environ["RUN"] + "-restart1"):
-                    while not (files := glob.glob(os.environ["RUN"] + "/checkpoints/3/*.checkpoint")):
+                    while not (files := glob.glob(os.environ["RUN"] + "/checkpoints/4/*.checkpoint")):
                         time.sleep(0.01)
                     os.truncate(files[0], 100)
                     os.kill(os.getpid(), 9)

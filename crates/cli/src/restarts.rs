@@ -1,6 +1,6 @@
 //! `ligament run --restarts N`: a run that has failed goes on from its last checkpoint, as another run.
 
-use ligament_catalogue::Code;
+use ligament_catalogue::{Code, Fault};
 use ligament_manager::{RunDirectory, RunRecord, RunState};
 use ligament_runtime::checkpoints::{checkpoints_of, Checkpoint};
 use ligament_runtime::RunResult;
@@ -94,8 +94,22 @@ impl Restarts {
         if !is_damaged {
             self.last_end = Some(end);
         }
+        let first = self.first.get_or_insert_with(|| result.directory.clone()).clone();
+        Some(self.restart(&first))
+    }
+
+    /// Returns the run that takes the place of a restart which could not begin, because its checkpoint is
+    /// damaged. It goes on from the checkpoint before. Returns `None` if none is to follow.
+    pub fn instead(&mut self, error: &Fault) -> Option<Restart> {
+        let is_damaged = error.code() == Code::CHECKPOINT_UNREADABLE && self.are_left();
+        let first = self.first.clone().filter(|_| is_damaged)?;
+        self.checkpoints.pop();
+        Some(self.restart(&first))
+    }
+
+    /// Returns a run that goes on from the last checkpoint.
+    fn restart(&mut self, first: &Path) -> Restart {
         self.made += 1;
-        let first = self.first.get_or_insert_with(|| result.directory.clone());
         let directory = unused(first, self.made);
         let checkpoint = self.checkpoints.last().cloned();
         let from = match &checkpoint {
@@ -108,11 +122,11 @@ impl Restarts {
             self.allowed,
             ligament_runtime::shown(&directory)
         );
-        Some(Restart { directory, checkpoint, text })
+        Restart { directory, checkpoint, text }
     }
 }
 
-/// Returns the directory of a restart. A number follows the name if an earlier run of the same name has left one.
+/// Returns the directory of a restart. A number follows the name if an earlier run of this name has left one.
 fn unused(first: &Path, restart: u32) -> PathBuf {
     let named = |suffix: &str| {
         let mut directory = first.as_os_str().to_owned();

@@ -176,9 +176,9 @@ impl ResumedRun {
 }
 
 /// Returns all changes of steering of a run, which a run that resumes makes again. An instance may have saved
-/// before it came to a change at an earlier time than the checkpoint's; a change that is part of its state gives
-/// a setting the value that it has. Each of `settings` (NAME=VALUE) that was steered before the checkpoint is
-/// changed once more, because the value that the user sets for the run would have no effect.
+/// before it came to a change at an earlier time than the checkpoint's; a change that is part of its state
+/// gives a setting the value that it has. Each of `settings` (NAME=VALUE) that was steered before the
+/// checkpoint is changed once more, because the value that the user sets for the run would have no effect.
 fn steering_again(record: &RunRecord, checkpoint: &Checkpoint, settings: &[String]) -> Vec<SteeringRecord> {
     let moment = checkpoint.record.model_time.map(begin_of);
     let is_earlier = |at: f64| moment.is_none_or(|moment| at < moment);
@@ -228,18 +228,26 @@ fn carry_out(
         (false, true) => SummaryStyle::Errors,
         (false, false) => SummaryStyle::All,
     };
+    // The last run that has failed.
+    let mut failed: Option<RunResult> = None;
     loop {
         // The options have the text of the model, which may be long. Only another run needs it again.
         options.may_be_continued = restarts.are_left();
         let own = if restarts.are_left() { options.clone() } else { std::mem::take(&mut options) };
-        let mut result = match run_once(arguments, &model, own, &machines, site) {
-            Ok(result) => result,
-            Err(error) => return refuse(arguments, &error),
+        let (mut result, next) = match (run_once(arguments, &model, own, &machines, site), failed.take()) {
+            (Ok(result), _) => match restarts.next(&result) {
+                Some(next) => (result, next),
+                None => return tell(&RunDirectory::open(&result.directory), &result.record, telling),
+            },
+            (Err(error), failed) => match failed.zip(restarts.instead(&error)) {
+                Some(again) => {
+                    crate::complain(&error);
+                    again
+                }
+                None => return refuse(arguments, &error),
+            },
         };
         let directory = RunDirectory::open(&result.directory);
-        let Some(next) = restarts.next(&result) else {
-            return tell(&directory, &result.record, telling);
-        };
         result.record.continued_by = Some(next.directory.display().to_string());
         let recorded = serde_json::to_string_pretty(&result.record);
         if let Some(error) = recorded.ok().and_then(|text| directory.write_record(&text).err()) {
@@ -259,6 +267,7 @@ fn carry_out(
         options.resumed_from = next.checkpoint.as_ref().map(Checkpoint::name);
         model.resume = next.checkpoint.as_ref().map(Checkpoint::files).unwrap_or_default();
         options.steered = result.record.steering.clone();
+        failed = Some(result);
     }
 }
 
