@@ -134,6 +134,7 @@ ligament: {{restarts: 9, checkpoints: {{keep: 5}}}}
         run = died.restarted(number)
         said.append((run.directory / "instances/cursed/output.log").read_text().strip().splitlines()[:1])
     assert said == [["goes on from 6"], ["goes on from 4"]], died.text
+    assert "no further restart: three runs have ended in the same way" in died.text
     assert not died.restarted(3).directory.exists()
 
 

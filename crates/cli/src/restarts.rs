@@ -39,6 +39,8 @@ pub(crate) struct Restarts {
     /// The end of the run before: its code and the instance that failed first.
     last_end: Option<(Option<String>, Option<String>)>,
     went_back: bool,
+    /// True if no run follows because three have ended in the same way.
+    gave_up: bool,
     /// The model time of the last checkpoint of all, s.
     furthest: f64,
 }
@@ -54,12 +56,20 @@ impl Restarts {
             checkpoints: resumed.into_iter().collect(),
             last_end: None,
             went_back: false,
+            gave_up: false,
         }
     }
 
     /// Returns true if the next run may be followed by another one.
     pub fn are_left(&self) -> bool {
         self.made < self.allowed
+    }
+
+    /// Returns a line for the user if no run follows although restarts are left.
+    pub fn last_word(&self) -> Option<&'static str> {
+        const TEXT: &str = "no further restart: three runs have ended in the same way, without a later \
+                            checkpoint between";
+        self.gave_up.then_some(TEXT)
     }
 
     /// Returns the run that follows a run that has ended. Returns `None` if none is to follow.
@@ -83,6 +93,7 @@ impl Restarts {
             (self.furthest, self.went_back) = (last, false);
         } else if self.last_end.as_ref() == Some(&end) {
             if self.went_back {
+                self.gave_up = true;
                 return None;
             }
             self.went_back = true;
@@ -114,6 +125,9 @@ impl Restarts {
         let checkpoint = self.checkpoints.last().cloned();
         let from = match &checkpoint {
             Some(checkpoint) => format!("checkpoint {}", checkpoint.name()),
+            None if self.furthest > f64::NEG_INFINITY => {
+                "the beginning, since its only checkpoint has not helped".to_owned()
+            }
             None => "the beginning, since there is no checkpoint".to_owned(),
         };
         let text = format!(

@@ -237,7 +237,14 @@ fn carry_out(
         let (mut result, next) = match (run_once(arguments, &model, own, &machines, site), failed.take()) {
             (Ok(result), _) => match restarts.next(&result) {
                 Some(next) => (result, next),
-                None => return tell(&RunDirectory::open(&result.directory), &result.record, telling),
+                None => {
+                    let status = tell(&RunDirectory::open(&result.directory), &result.record, telling);
+                    restarts
+                        .last_word()
+                        .filter(|_| !arguments.json)
+                        .inspect(|text| ligament_runtime::say(text));
+                    return status;
+                }
             },
             (Err(error), failed) => match failed.zip(restarts.instead(&error)) {
                 Some(again) => {

@@ -264,6 +264,16 @@ fn a_cut_that_a_sender_passes_over_is_void() {
 }
 
 #[test]
+fn a_cut_is_void_if_its_sender_has_passed_it_over_before() {
+    let mut pair = TwoEndpoints::new();
+    pair.endpoints[0].begin_cut(2.0).expect("alive");
+    assert!(pair.endpoints[1].ended_cuts().expect("alive").is_empty());
+    pair.endpoints[1].begin_cut(1.0).expect("alive");
+    let [void] = pair.endpoints[1].ended_cuts().expect("alive").try_into().expect("one cut");
+    assert!(void.moment == 1.0 && void.contents.is_none());
+}
+
+#[test]
 fn messages_that_a_resumed_code_need_not_receive_count_as_received() {
     let mut pair = TwoEndpoints::new();
     let [_, receiver] = &mut pair.endpoints;
