@@ -186,13 +186,14 @@ class Run:
 
     def strike(self):
         plan, head = self.plan, self.processes[0]
-        victim = self.pid_of(plan.way) if plan.way in ("macro", "micro") else None
+        victim = None
+        if plan.way in ("macro", "micro"):
+            # One look may miss a process whose parent has just changed.
+            victim = self.until(lambda: self.pid_of(plan.way), f"there is no process of {plan.way}")
         if plan.delay:
             time.sleep(plan.delay)
-        if plan.way in ("macro", "micro"):
-            self.missed = victim is None
-            if victim is not None:
-                self.kill(victim)
+        if victim is not None:
+            self.kill(victim)
         elif plan.way == "agent":
             self.kill(self.processes[plan.victim].pid)
         elif plan.way == "head":
