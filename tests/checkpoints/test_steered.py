@@ -1,6 +1,7 @@
 """Runs with steered settings that are resumed: no change is lost, and no setting that the user gives."""
 
 import subprocess
+import time
 
 import pytest
 from conftest import COMMAND, LIMIT_S
@@ -18,7 +19,9 @@ CODE = """
         while time_now < 5.0:
             instance.steer(time_now)
             numbers = os.environ.get("NUMBERS")
+            # A request is answered in a call.
             while time_now == 0.0 and numbers and not os.path.exists(f"{numbers}/go"):
+                instance.steer(time_now)
                 time.sleep(0.01)
             x = 2.0 * x + instance.get_setting("k", "float")
             time_now += 1.0
@@ -52,8 +55,10 @@ def steer(run, *words):
 
 def steered(run):
     """Sets k to 10 from the time 1.5 on, which is between two steps, and lets the code go on."""
-    while steer(run, "k=10.0", "--at", "1.5").returncode != 0:
+    end = time.monotonic() + LIMIT_S
+    while (asked := steer(run, "k=10.0", "--at", "1.5")).returncode != 0:
         assert run.process.poll() is None, run.ended().text
+        assert time.monotonic() < end, asked.stderr
     (run.numbers / "go").touch()
     assert run.ended().status == 0, run.text
     return run
