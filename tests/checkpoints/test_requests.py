@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 from conftest import COMMAND, LIMIT_S
@@ -235,8 +236,11 @@ ligament: {{may_fail: [b]}}
 checkpoints: {{simulation_time: [{{every: 1}}]}}
 """)
     log = run.directory / "manager.log"
+    end = time.monotonic() + LIMIT_S
     while not (log.exists() and "no further checkpoint is saved: b has failed" in log.read_text()):
         assert run.process.poll() is None, run.ended().text
+        assert time.monotonic() < end, log.read_text()
+        time.sleep(0.01)
     assert "b has failed, so its state cannot be saved" in run.refused("--wait")
     (run.numbers / "go").touch()
     assert run.ended().status == 0, run.text
