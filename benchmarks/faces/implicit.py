@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lib.ligament import Ligament
 from lib.machine import BUILD, run
-from window import ITERATIONS, RELAXATION, WINDOWS
+from windows import ITERATIONS, RELAXATION, WINDOWS
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 120

@@ -7,8 +7,7 @@ import sys
 from time import perf_counter_ns
 
 import numpy
-
-VALUES, WINDOWS, ITERATIONS, RELAXATION = 100_000, 40, 6, 0.5
+from windows import ITERATIONS, RELAXATION, VALUES, WINDOWS
 
 
 def left(values):

@@ -28,7 +28,8 @@ pub(crate) struct CheckpointCommand {
     /// Wait until the checkpoint is whole, and say its number.
     #[arg(long)]
     pub wait: bool,
-    /// For how long to wait until all have accepted the time; what was asked for stays asked for.
+    /// Without --wait: for how long to wait until all have accepted the time; what was asked for stays asked
+    /// for.
     #[arg(
         long, value_name = "TIME", value_parser = crate::spread_options::seconds, default_value = "10s",
         conflicts_with = "wait"
@@ -74,7 +75,8 @@ fn in_words(answer: &Value, time_unit: Option<&str>) -> String {
     let why = if names.is_empty() {
         "no instance has come to the place where it asks whether to save".to_owned()
     } else {
-        format!("{} has not answered yet", list_some(&names, NAMED))
+        let have = if names.len() == 1 { "has" } else { "have" };
+        format!("{} {have} not answered yet", list_some(&names, NAMED))
     };
     format!("the checkpoint stays asked for, and its time is not agreed on: {why}\n")
 }

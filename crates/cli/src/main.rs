@@ -13,6 +13,7 @@ mod config;
 mod convert;
 mod copying;
 mod detach;
+mod earlier_model;
 mod explain;
 mod graph;
 mod interrupt;

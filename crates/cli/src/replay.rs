@@ -27,7 +27,7 @@ pub(crate) struct ReplayCommand {
     /// Start nothing: print the line that does it, for example for a debugger.
     #[arg(long)]
     pub manual: bool,
-    /// Print what was found as JSON.
+    /// Print what was found as JSON, or the lines of --manual.
     #[arg(long)]
     pub json: bool,
 }
@@ -49,7 +49,11 @@ fn replayed(arguments: &ReplayCommand) -> Result<i32, Fault> {
     })?;
     if arguments.manual {
         let lines = replay.lines();
-        lines.iter().for_each(|line| print(&format!("{line}\n")));
+        if arguments.json {
+            print(&format!("{}\n", serde_json::json!({ "lines": lines })));
+        } else {
+            lines.iter().for_each(|line| print(&format!("{line}\n")));
+        }
         return Ok(crate::DONE);
     }
     let outcomes = replay.run()?;

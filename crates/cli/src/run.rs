@@ -2,11 +2,11 @@
 
 use crate::arguments::{print, Run};
 use crate::check::read;
+use crate::earlier_model::{changed_model, model_files, settings_of};
 use crate::launched_agents::LaunchedAgents;
 use crate::lost_machines::next_machines;
 use crate::restarts::Restarts;
 use crate::spread_options::ByHand;
-use crate::study::settings_of;
 use crate::summary::{tell, SummaryStyle};
 use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::Fault;
@@ -71,6 +71,9 @@ pub(crate) fn run(arguments: &Run) -> i32 {
     }
     // The report of a large model takes half of the memory, so it is dropped here.
     let model_text = report.into_text();
+    if let Some(changed) = resumed.as_ref().and_then(|from| changed_model(&from.run, &model_text)) {
+        crate::say(&format!("warning: {changed}; its checkpoint is taken all the same"));
+    }
     for name in &arguments.manual {
         if let Err(error) = check_instance(&model, name) {
             return refuse(arguments, &error.told(|error| format!("--manual: {error}")));
@@ -168,7 +171,7 @@ impl ResumedRun {
     fn named_model(&self, arguments: &Run) -> Result<NamedModel, Fault> {
         let settings = settings_of(&self.run)?.into_iter().map(|(name, value)| format!("{name}={value}"));
         Ok(NamedModel {
-            files: self.record.model_files.iter().map(PathBuf::from).collect(),
+            files: model_files(&self.run.path().display().to_string(), &self.record)?,
             settings: settings.chain(arguments.settings.iter().cloned()).collect(),
             model: arguments.model.clone().or_else(|| Some(self.record.model.clone())),
         })

@@ -2,6 +2,7 @@
 //! run.
 
 use crate::check::read;
+use crate::earlier_model::{changed_model, model_files, settings_of};
 use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::{fault, Coded, Fault};
 use ligament_ensemble::ANSWERS;
@@ -58,15 +59,7 @@ fn run_again(earlier: &str, options: &[OsString]) -> Result<Vec<OsString>, Fault
     }
     let mut words: Vec<OsString> = ["ligament", "run"].map(OsString::from).to_vec();
     let record = record_of(&run)?;
-    let models: Vec<PathBuf> = record.model_files.iter().map(path_of).collect();
-    if let Some(lost) = models.iter().find(|model| !model.exists()) {
-        return Err(fault!(
-            BAD_STUDY,
-            "the model file {} of {earlier} is not there; give this command in the directory in which that run \
-             was started",
-            lost.display()
-        ));
-    }
+    let models = model_files(earlier, &record)?;
     let settings = settings_of(&run)?;
     for difference in differences(&run, &models, &record.model, &settings)? {
         crate::say(&format!("warning: {difference}"));
@@ -86,13 +79,6 @@ fn run_again(earlier: &str, options: &[OsString]) -> Result<Vec<OsString>, Fault
     Ok(words)
 }
 
-/// Returns the path of a model file. A name with a leading `-` gets `./` before it, so that it is not read as
-/// an option.
-fn path_of(file: &String) -> PathBuf {
-    let here = if file.starts_with('-') { "." } else { "" };
-    PathBuf::from(here).join(file)
-}
-
 /// Returns the differences between a run and the present files: in the model, and in settings for which the
 /// values of the run are used.
 fn differences(
@@ -106,12 +92,8 @@ fn differences(
     // A model with errors is refused when it is run, so nothing is compared here.
     let Some(now) = &report.resolved else { return Ok(Vec::new()) };
     let mut all = Vec::new();
-    let before = std::fs::read_to_string(run.path().join("model.ymmsl")).unwrap_or_default();
-    if without_settings(&before) != without_settings(&report.configuration.to_yaml()) {
-        all.push(format!(
-            "the model has changed since that run, whose model is {}; its answers are taken all the same",
-            run.path().join("model.ymmsl").display()
-        ));
+    if let Some(changed) = changed_model(run, &report.configuration.to_yaml()) {
+        all.push(format!("{changed}; its answers are taken all the same"));
     }
     let before: HashMap<&str, &str> =
         settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -127,26 +109,4 @@ fn differences(
         }
     }
     Ok(all)
-}
-
-/// Returns the text of a model without its section of settings.
-fn without_settings(model: &str) -> String {
-    let mut is_setting = false;
-    let kept = model.lines().filter(|line| {
-        if !line.starts_with(' ') {
-            is_setting = line.starts_with("settings:");
-        }
-        !is_setting
-    });
-    kept.collect::<Vec<_>>().join("\n")
-}
-
-/// Returns the settings of a run, as they were recorded: a name and a value on each line.
-pub(crate) fn settings_of(run: &RunDirectory) -> Result<Vec<(String, String)>, Fault> {
-    let file = run.path().join("settings.yaml");
-    let text = std::fs::read_to_string(&file).map_err(|error| {
-        fault!(BAD_STUDY, "the settings of the run cannot be read: {}: {error}", file.display())
-    })?;
-    let pairs = text.lines().filter_map(|line| line.split_once(": "));
-    Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }

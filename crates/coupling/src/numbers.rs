@@ -19,12 +19,12 @@ pub(crate) fn numbers_of(value: &Value, who: &str) -> Result<NumberBuffer<'stati
 }
 
 /// Returns numbers with the same frame and precision and with other elements.
-pub(crate) fn with_elements(like: NumberBuffer<'static>, elements: Vec<f64>) -> NumberBuffer<'static> {
+pub(crate) fn with_elements(like: &NumberBuffer<'_>, elements: Vec<f64>) -> NumberBuffer<'static> {
     let real = match like.real {
         Real::F64(_) => Real::F64(Cow::Owned(elements)),
         Real::F32(_) => Real::F32(elements.iter().map(|&element| element as f32).collect()),
     };
-    NumberBuffer { real, frame: like.frame }
+    NumberBuffer { real, frame: like.frame.clone() }
 }
 
 /// Converts the numbers of several messages to double precision, unless all of them are in single precision.

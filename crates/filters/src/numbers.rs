@@ -302,6 +302,14 @@ impl<'a> NumberBuffer<'a> {
         }
     }
 
+    /// Takes the elements out as doubles, so that the frame remains without them.
+    pub fn take_f64(&mut self) -> Vec<f64> {
+        match &mut self.real {
+            Real::F64(elements) => std::mem::take(elements).into_owned(),
+            Real::F32(elements) => std::mem::take(elements).iter().map(|&element| f64::from(element)).collect(),
+        }
+    }
+
     /// Returns a description of the numbers for error messages.
     pub fn describe(&self) -> String {
         match self.frame.shell {

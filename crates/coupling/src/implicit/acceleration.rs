@@ -5,7 +5,7 @@
 
 use super::newton::{Newton, NewtonOptions, VectorLengths};
 use super::state::{vector, vector_in};
-use super::{add_multiple, difference, norm};
+use super::{difference, norm, sum_of_terms};
 use ligament_wire::fields::{entries, Fields};
 use ligament_wire::Value;
 use std::ops::Range;
@@ -127,15 +127,13 @@ fn relaxed(values: &[f64], results: &[f64], share: f64) -> Vec<f64> {
 
 /// Returns the next share. Two equal residuals say nothing, and the share stays.
 fn aitken_share(share: f64, before: &[f64], residual: &[f64]) -> f64 {
-    let mut change = difference(residual, before);
+    let change = difference(residual, before);
     let length = norm(&change);
     if length == 0.0 {
         return share;
     }
-    change.iter_mut().for_each(|x| *x /= length);
-    let mut scaled = vec![0.0; before.len()];
-    add_multiple(&mut scaled, 1.0 / length, before);
-    -share * super::product(&scaled, &change)
+    // Each factor is scaled by itself, so that neither product nor quotient overflows.
+    -share * sum_of_terms(before, &change, |before, change| (before / length) * (change / length))
 }
 
 #[cfg(test)]

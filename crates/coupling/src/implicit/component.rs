@@ -20,6 +20,7 @@ use ligament_instance::{
 use ligament_wire::fields::{entries, Fields};
 use ligament_wire::tap::Level;
 use ligament_wire::times::ShownTime;
+use std::borrow::Cow;
 
 const INPUT_ENDING: &str = "_in";
 const OUTPUT_ENDING: &str = "_out";
@@ -35,7 +36,7 @@ struct CoupledData {
     /// The port for the values at the beginning, if the model joins it.
     initial: Option<String>,
     from_first: bool,
-    /// The first message, whose type, shape and unit all others have.
+    /// The first message, whose type, shape and unit all others have. Its elements are in `values`.
     frame: Option<NumberBuffer<'static>>,
     /// The values with which this iteration began.
     values: Vec<f64>,
@@ -46,8 +47,14 @@ struct CoupledData {
 impl CoupledData {
     /// Returns elements as a value of the kind of the first message.
     fn message(&self, elements: &[f64]) -> Value {
-        let like = self.frame.clone().map(|frame| with_elements(frame, elements.to_vec()).into_value());
+        let like = self.frame.as_ref().map(|frame| with_elements(frame, elements.to_vec()).into_value());
         like.unwrap_or(Value::None)
+    }
+
+    /// Makes the results the values of the next iteration. The next message replaces what is then left as
+    /// results.
+    fn take_results(&mut self) {
+        std::mem::swap(&mut self.values, &mut self.results);
     }
 
     /// Returns the state for a checkpoint: `None` if no message has come yet.
@@ -204,11 +211,11 @@ impl Implicit {
         let place = self.place();
         let data = &mut self.data[at];
         let refused = |why: Fault| fault!(CANNOT_MAP, "{place}: the message on \"{}\": {why}", data.input);
-        let aligned = match &data.frame {
+        let mut aligned = match &data.frame {
             Some(first) => numbers.aligned_with(&first.frame).map_err(refused)?.into_own(),
             None => numbers,
         };
-        let elements = aligned.to_f64().into_owned();
+        let elements = aligned.take_f64();
         if let Some(place_of_other) = elements.iter().position(|element| !element.is_finite()) {
             let count = elements.iter().filter(|element| !element.is_finite()).count();
             return Err(fault!(
@@ -226,11 +233,6 @@ impl Implicit {
         }
         data.results = elements;
         Ok(())
-    }
-
-    /// Returns values of the accelerated data, one behind the other.
-    fn joined(&self, of: impl Fn(&CoupledData) -> &[f64]) -> Vec<f64> {
-        self.accelerated.iter().flat_map(|&at| of(&self.data[at]).iter().copied()).collect()
     }
 
     fn begin_acceleration(&mut self) {
@@ -288,27 +290,29 @@ impl Implicit {
             })?;
         }
         if self.options.implicit {
-            let (values, results) = (self.joined(|data| &data.values), self.joined(|data| &data.results));
+            let accelerated = || self.accelerated.iter().map(|&at| &self.data[at]);
+            let (values, results) =
+                (joined(accelerated(), |data| &data.values), joined(accelerated(), |data| &data.results));
             if let Some(acceleration) = &mut self.acceleration {
                 acceleration.end_window(&values, &results);
             }
         }
-        self.data.iter_mut().for_each(|data| data.values.clone_from(&data.results));
+        self.data.iter_mut().for_each(CoupledData::take_results);
         self.convergence.begin_window();
         self.schedule.accept();
         Ok(())
     }
 
     fn repeat(&mut self) -> Result<(), Error> {
-        let (values, results) = (self.joined(|data| &data.values), self.joined(|data| &data.results));
+        let accelerated = || self.accelerated.iter().map(|&at| &self.data[at]);
+        let (values, results) =
+            (joined(accelerated(), |data| &data.values), joined(accelerated(), |data| &data.results));
         let Some(acceleration) = &mut self.acceleration else { return Ok(()) };
-        let next = acceleration.next(&values, &results);
-        let mut rest = &next[..];
-        for &at in &self.accelerated {
+        let mut next = acceleration.next(&values, &results);
+        for &at in self.accelerated.iter().rev() {
             let data = &mut self.data[at];
-            let (own, others) = rest.split_at(data.values.len());
+            let own = next.split_off(next.len() - data.values.len());
             data.values = in_precision(own, data.frame.as_ref());
-            rest = others;
         }
         let wrong = self.accelerated.iter().find(|&&at| self.data[at].values.iter().any(|x| !x.is_finite()));
         if let Some(&at) = wrong {
@@ -323,9 +327,7 @@ impl Implicit {
                 ),
             ));
         }
-        for data in self.data.iter_mut().filter(|data| data.from_first) {
-            data.values.clone_from(&data.results);
-        }
+        self.data.iter_mut().filter(|data| data.from_first).for_each(CoupledData::take_results);
         self.schedule.repeat();
         Ok(())
     }
@@ -341,7 +343,7 @@ impl Implicit {
         self.convergence.restore(fields.list("convergence")?);
         if self.schedule.turn != Turn::Initial {
             self.begin_acceleration();
-            let len = self.joined(|data| &data.values).len();
+            let len = self.accelerated.iter().map(|&at| self.data[at].values.len()).sum();
             if let Some(acceleration) = &mut self.acceleration {
                 acceleration.restore(fields.get("acceleration")?, len);
             }
@@ -371,11 +373,22 @@ fn sends(instance: &Instance, port: &str) -> bool {
 }
 
 /// Returns elements as they are after they were sent in the precision of a frame.
-fn in_precision(elements: &[f64], frame: Option<&NumberBuffer<'static>>) -> Vec<f64> {
+fn in_precision(mut elements: Vec<f64>, frame: Option<&NumberBuffer<'static>>) -> Vec<f64> {
     if frame.is_some_and(|frame| matches!(frame.real, Real::F32(_))) {
-        elements.iter().map(|&element| f64::from(element as f32)).collect()
-    } else {
-        elements.to_vec()
+        elements.iter_mut().for_each(|element| *element = f64::from(*element as f32));
+    }
+    elements
+}
+
+/// Returns vectors of several data, one behind the other.
+fn joined<'a>(
+    data: impl Iterator<Item = &'a CoupledData>,
+    of: impl Fn(&'a CoupledData) -> &'a [f64],
+) -> Cow<'a, [f64]> {
+    let vectors: Vec<&[f64]> = data.map(of).collect();
+    match vectors.as_slice() {
+        [only] => Cow::Borrowed(only),
+        several => Cow::Owned(several.concat()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Convergence of a window: the change of each kind of data from one iteration to the next, held against the
 //! limits of the model.
 
-use super::{difference, norm};
+use super::{norm, norm_of_difference};
 use ligament_wire::fields::optional;
 use ligament_wire::Value;
 
@@ -88,7 +88,7 @@ impl Convergence {
         let mut agreement = Agreement { values: Vec::new(), is_reached: true, worst: 0.0 };
         for (measure, first) in self.measures.iter().zip(&mut self.first) {
             let (before, after) = data(measure.data);
-            let change = norm(&difference(after, before));
+            let change = norm_of_difference(after, before);
             let against = match measure.kind {
                 MeasureKind::Absolute => 1.0,
                 MeasureKind::Relative => norm(after),

@@ -11,7 +11,7 @@ mod state;
 pub(super) use state::VectorLengths;
 
 use super::least_squares::{Factors, Filter};
-use super::{add_multiple, difference, norm, product};
+use super::{add_multiple, difference, norm, norm_of_difference, product};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -138,7 +138,7 @@ impl Newton {
     fn learn(&mut self, residual: &[f64], result: &[f64], least_share: f64) {
         if let Some((before, result_before)) = self.last.replace((residual.to_vec(), result.to_vec())) {
             let values = norm(&result[..residual.len()]);
-            if norm(&difference(residual, &before)) <= least_share * values {
+            if norm_of_difference(residual, &before) <= least_share * values {
                 return;
             }
             self.columns.push_front(Column {

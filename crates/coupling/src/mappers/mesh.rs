@@ -150,7 +150,7 @@ impl Mapper for Mesh {
         };
         numbers.frame.shape[0] = self.weights.targets() as u64;
         numbers.frame.order = ArrayOrder::RowMajor;
-        outputs.send_to_all(&with_elements(numbers, made).into_value())
+        outputs.send_to_all(&with_elements(&numbers, made).into_value())
     }
 }
 

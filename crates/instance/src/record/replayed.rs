@@ -257,7 +257,7 @@ impl Replayed {
         let call = |_: &Player| if failed { "fails".to_owned() } else { "ends".to_owned() };
         match player.take(call) {
             Ok(RecordingItem::Call(_, RecordedCall::Over { failed: then })) if then == failed => {
-                let text = format!("{} messages as recorded", player.same);
+                let text = format!("{} as recorded", messages(player.same));
                 player.end("same", &text);
             }
             Ok(other) => {
@@ -304,10 +304,9 @@ impl Player {
             Ok(RecordingItem::Cut) => {
                 let text = said!(
                     REPLAY_DIFFERS,
-                    "the recording was cut short and ends here: the code {}. It has sent {} messages as \
-                     recorded",
+                    "the recording was cut short and ends here: the code {}. It has sent {} as recorded",
                     call(self),
-                    self.same
+                    messages(self.same)
                 );
                 Err(self.end("cut", &text))
             }
@@ -454,6 +453,11 @@ impl Player {
         }
         ShmError::RunEnds(text.to_owned())
     }
+}
+
+/// Returns a number of messages in words.
+fn messages(number: u64) -> String {
+    format!("{number} {}", if number == 1 { "message" } else { "messages" })
 }
 
 fn tell(text: &str) {

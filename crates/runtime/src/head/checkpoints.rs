@@ -12,7 +12,7 @@ use ligament_catalogue::{fault, Fault};
 use ligament_checkpoint::{
     file_name, moment_directory, read_info, CheckpointWriter, FileInfo, Moments, SavePoint, FILES_SUFFIX,
 };
-use ligament_manager::{JournalEvent, Level, Names, SavedCheckpoint, UtcTime};
+use ligament_manager::{list_some, JournalEvent, Level, Names, SavedCheckpoint, UtcTime};
 use ligament_model::{CheckpointRule, ResolvedModel};
 use ligament_wire::control::{CheckpointOutcome, CheckpointPlan, MomentRule};
 use ligament_wire::steering::ModelTime;
@@ -28,6 +28,8 @@ const UNFINISHED_DIRECTORY: &str = ".unfinished";
 const OVER_DIRECTORY: &str = "over";
 /// Number of checkpoints that are kept if the model does not give it.
 const DEFAULT_KEPT_CHECKPOINTS: usize = 2;
+/// Maximum number of names in a text.
+const NAMED: usize = 8;
 
 /// The checkpoints of a run.
 #[derive(Debug, Default)]
@@ -40,6 +42,8 @@ pub(super) struct Checkpoints {
     arriving: BTreeMap<u64, BTreeSet<RankId>>,
     /// Moments that cannot become checkpoints any more.
     void: BTreeSet<u64>,
+    /// The first moment of the model's rules for which ranks did not save, and these ranks.
+    first_missed: Option<(f64, Vec<RankId>)>,
     /// Ranks that have ended.
     over: BTreeSet<RankId>,
     /// Numbers of the checkpoints that are there.
@@ -186,10 +190,10 @@ impl Runtime<'_> {
                 }
                 // A rank reports its files in the order of their moments.
                 for skipped in self.checkpoints.skipped(rank, moment) {
-                    self.void_checkpoint(skipped);
+                    self.is_missed(skipped);
                 }
             }
-            CheckpointOutcome::Void => self.void_checkpoint(moment),
+            CheckpointOutcome::Void => self.is_missed(moment),
             CheckpointOutcome::Unsavable { why } => {
                 let name = self.manager.names().rank(rank);
                 self.is_unsavable(name, why);
@@ -205,6 +209,40 @@ impl Runtime<'_> {
                 self.checkpoint_has_failed(moment, &why);
             }
         }
+    }
+
+    /// Gives up a checkpoint, because a rank has passed its moment without a save.
+    fn is_missed(&mut self, moment: f64) {
+        if self.checkpoints.is_ruled(moment) && self.checkpoints.first_missed.is_none() {
+            self.checkpoints.first_missed = Some((moment, self.without_save(moment)));
+        }
+        self.void_checkpoint(moment);
+    }
+
+    /// Returns the ranks that have not saved for a moment.
+    fn without_save(&self, moment: f64) -> Vec<RankId> {
+        self.ranks.all().filter(|&rank| !self.checkpoints.has_saved(rank, moment)).collect()
+    }
+
+    /// Warns if the model's rules asked for checkpoints and none was saved in the whole run. A single moment
+    /// that is missed is usual: a code with long steps saves once for several.
+    pub(super) fn warn_without_checkpoints(&mut self) {
+        if self.checkpoints.last > 0 {
+            return;
+        }
+        let open = self.checkpoints.saved.keys().map(|&bits| f64::from_bits(bits));
+        let open = open.filter(|&moment| self.checkpoints.is_ruled(moment)).reduce(f64::min);
+        let missed = self.checkpoints.first_missed.take();
+        let Some((moment, lack)) = missed.or_else(|| open.map(|at| (at, self.without_save(at)))) else {
+            return;
+        };
+        let names: Vec<String> = lack.iter().map(|&rank| self.manager.names().rank(rank)).collect();
+        let text = format!(
+            "no checkpoint was saved, although the model asks for them: these did not save {}: {}",
+            self.at(moment),
+            list_some(&names, NAMED)
+        );
+        self.log.add(Level::Warning, "run", &text);
     }
 
     pub(super) fn void_checkpoint(&mut self, moment: f64) {
@@ -285,10 +323,15 @@ impl Runtime<'_> {
 impl Checkpoints {
     /// Returns the moments before `moment` for which other ranks have saved and this one has not.
     fn skipped(&self, rank: RankId, moment: f64) -> Vec<f64> {
-        let has = |ranks: Option<&BTreeSet<RankId>>| ranks.is_some_and(|ranks| ranks.contains(&rank));
         let open: BTreeSet<u64> = self.saved.keys().chain(self.arriving.keys()).copied().collect();
-        let lacks = |bits: &u64| !has(self.saved.get(bits)) && !has(self.arriving.get(bits));
-        open.into_iter().filter(lacks).map(f64::from_bits).filter(|&at| at < moment).collect()
+        let earlier = open.into_iter().map(f64::from_bits).filter(|&at| at < moment);
+        earlier.filter(|&at| !self.has_saved(rank, at)).collect()
+    }
+
+    /// Returns true if a rank has saved for a moment. Its files may still be on their way.
+    fn has_saved(&self, rank: RankId, moment: f64) -> bool {
+        let saved = self.saved.get(&moment.to_bits()).is_some_and(|ranks| ranks.contains(&rank));
+        saved || self.awaits(rank, moment)
     }
 
     /// Returns those of the ranks that had ended before a moment, if the files of all others are there. Returns

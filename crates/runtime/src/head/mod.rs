@@ -614,6 +614,7 @@ impl Runtime<'_> {
         self.note_lost_domains();
         self.record.instances = instances;
         self.record.conduits = self.conduits_at_end(channels);
+        self.warn_without_checkpoints();
         self.carry_out(last);
         // The end is taken after the last line of the log, because this line belongs to the run.
         let now = UtcTime::now();

@@ -205,9 +205,12 @@ impl Runtime<'_> {
             let at = in_unit(moment, time_unit.as_deref());
             let lacks = self.checkpoints.lacking(moment, self.ranks.all());
             let names: Vec<String> = lacks.iter().map(|&rank| self.manager.names().rank(rank)).collect();
+            if names.is_empty() {
+                return fault!(STEERING_REFUSED, "the run ends, and the checkpoint at {at} was given up");
+            }
             fault!(
                 STEERING_REFUSED,
-                "the run ends, and the checkpoint at {at} is not whole: {} had not saved its state for it",
+                "the run ends, and the checkpoint at {at} is not whole: no state for it has come from {}",
                 list_some(&names, NAMED)
             )
         };
