@@ -25,7 +25,8 @@ while instance.reuse_instance():
         if told("nan") and domain.block == 0:
             domain.interior(u)[0, 0, 0] = np.nan
         domain.exchange(float(step), u)
-        domain.publish(u)
+        if not (told("mute") and domain.block == 1):
+            domain.publish(u)
         step += 1
         time.sleep(0.002)
 """
@@ -134,6 +135,28 @@ def test_viewers_that_stall_hold_up_neither_the_run_nor_each_other(ball):
     goes_on(ball)
     stalled.close()
     assert ball.record()["state"] == "running"
+
+
+def test_a_block_that_stays_silent_is_named_until_it_answers(ball, tmp_path):
+    asker = Asker(ball.view())
+    session = asker.opens()
+    has, until = 0, time.monotonic() + LIMIT
+
+    def comes(what):
+        nonlocal has
+        head = ""
+        while True:
+            assert time.monotonic() < until, head
+            _, head, _ = asks(asker, session, level=2.5, has=has)
+            has = json.loads(head)["frame"]
+            if what in head:
+                return
+
+    comes("picture")
+    ball.tells("mute")
+    comes("No picture comes: 1 of 2 blocks has not answered: ball[1][0][0]. A block answers when it publishes u.")
+    (tmp_path / "mute").unlink()
+    comes("picture")
 
 
 @pytest.mark.parametrize(("words", "status", "why"), [

@@ -36,6 +36,7 @@ def symbols(binary):
     ).stdout
 
 
+@pytest.mark.slow
 def test_the_wheel_says_for_which_python_and_which_linux_it_is(wheel, unpacked):
     tag = f"cp311-abi3-manylinux_2_28_{platform.machine()}"
     assert wheel.name == f"ligament_coupling-0.1.0-{tag}.whl"
@@ -43,12 +44,14 @@ def test_the_wheel_says_for_which_python_and_which_linux_it_is(wheel, unpacked):
     assert info.get_all("Tag") == [tag]
 
 
+@pytest.mark.slow
 def test_no_binary_asks_for_a_newer_c_library_than_the_wheel_says(unpacked):
     for binary in binaries(unpacked):
         wanted = {tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([\d.]+)", symbols(binary))}
         assert wanted and max(wanted) <= GLIBC, f"{binary.name} asks for glibc {max(wanted)}"
 
 
+@pytest.mark.slow
 def test_auditwheel_takes_the_wheel_for_what_it_says(wheel):
     said = (ROOT / "build/wheel/auditwheel.txt").read_text()
     assert f'"manylinux_2_28_{platform.machine()}"' in said or "manylinux_2_17" in said, said

@@ -20,6 +20,8 @@ const MAX_SURFACES: usize = 8;
 const ATTENTION: Duration = Duration::from_secs(3);
 /// Time for which the thread waits for a picture before it checks again if a viewer requests one.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Time without a picture after which viewers are told which blocks have not answered.
+const SILENCE_NOTICE: Duration = Duration::from_secs(5);
 
 /// A picture of a surface. The bytes of the blocks follow after the answer.
 #[derive(Debug, Serialize)]
@@ -105,6 +107,19 @@ impl SurfaceFeed {
         self.feed.push(json!(answer), &[]);
     }
 
+    /// Says which blocks have not answered, if there are any.
+    fn explain_silence(&self, tap: &GridTap) {
+        if let Some((count, names)) = tap.silent_blocks() {
+            let (blocks, have) = (tap.block_count(), if count == 1 { "has" } else { "have" });
+            let field = &self.surface.field;
+            let why = format!(
+                "No picture comes: {count} of {blocks} blocks {have} not answered: {names}. A block answers when \
+                 it publishes {field}."
+            );
+            self.explain(&why, false);
+        }
+    }
+
     /// Takes pictures until no viewer requests them any more.
     fn run(&self, run: &RunDirectory) {
         let Surface { grid, field, levels } = &self.surface;
@@ -121,7 +136,7 @@ impl SurfaceFeed {
             // An instance that has not joined yet may join soon, so the viewers may try again.
             Err(why) => return self.explain(why.text(), why.code() != Code::TAP_TOO_EARLY),
         };
-        let mut last: Option<Instant> = None;
+        let (mut last, mut notice): (Option<Instant>, _) = (None, Instant::now());
         while let Some(every) = self.feed.wait() {
             if let Some(early) = last.and_then(|last| every.checked_sub(last.elapsed())) {
                 std::thread::sleep(early);
@@ -129,7 +144,12 @@ impl SurfaceFeed {
             match tap.next(POLL_INTERVAL) {
                 Ok(GridEvent::Picture(picture)) => {
                     last = Some(Instant::now());
+                    notice = Instant::now();
                     self.push(&picture);
+                }
+                Ok(GridEvent::Nothing) if notice.elapsed() >= SILENCE_NOTICE => {
+                    notice = Instant::now();
+                    self.explain_silence(&tap);
                 }
                 Ok(GridEvent::Nothing) => {}
                 Ok(GridEvent::Over(why)) => return self.explain(&why, true),
