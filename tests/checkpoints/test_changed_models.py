@@ -43,6 +43,6 @@ def test_a_model_file_that_is_not_there_is_named(place):
     elsewhere = place / "elsewhere"
     elsewhere.mkdir()
     status, text = ligament(elsewhere, "run", "--resume", "../runs/first")
-    said = f"the model file model.ymmsl of {place / 'runs/first'} is not there; give this command in the directory " \
-        "in which that run was started"
+    said = f"the model file model.ymmsl of {place / 'runs/first'} is not there; give this command in the " \
+        "directory in which that run was started"
     assert status == 2 and said in text, text

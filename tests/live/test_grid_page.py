@@ -154,7 +154,7 @@ def test_a_block_that_stays_silent_is_named_until_it_answers(ball, tmp_path):
 
     comes("picture")
     ball.tells("mute")
-    comes("No picture comes: 1 of 2 blocks has not answered: ball[1][0][0]. A block answers when it publishes u.")
+    comes("No picture comes: 1 of 2 blocks has not answered: ball[1][0][0]. A block answers when it publishes")
     (tmp_path / "mute").unlink()
     comes("picture")
 

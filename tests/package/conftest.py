@@ -12,8 +12,8 @@ from environment import ROOT, Environment, build_wheel, pinned  # noqa: E402
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
-    """The wheel that `make build` has made for this machine. With `LIGAMENT_WHEEL=others`, as the long packages have
-    it, that for older machines, whose build takes minutes."""
+    """The wheel that `make build` has made for this machine. With `LIGAMENT_WHEEL=others`, as the long packages
+    have it, that for older machines, whose build takes minutes."""
     if os.environ.get("LIGAMENT_WHEEL") == "others":
         return build_wheel(tmp_path_factory.mktemp("dist"))
     [made] = (ROOT / "target/wheels").glob("*.whl")

@@ -113,8 +113,8 @@ impl SurfaceFeed {
             let (blocks, have) = (tap.block_count(), if count == 1 { "has" } else { "have" });
             let field = &self.surface.field;
             let why = format!(
-                "No picture comes: {count} of {blocks} blocks {have} not answered: {names}. A block answers when \
-                 it publishes {field}."
+                "No picture comes: {count} of {blocks} blocks {have} not answered: {names}. A block answers \
+                 when it publishes {field}."
             );
             self.explain(&why, false);
         }

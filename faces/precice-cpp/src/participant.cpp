@@ -1,5 +1,7 @@
 #include <precice/precice.hpp>
 
+#include <algorithm>
+
 #include "session.hpp"
 
 namespace precice {
@@ -100,6 +102,22 @@ void Participant::setMeshVertices(string_view meshName, span<const double> coord
     check_count("setMeshVertices", coordinates.size(), ids.size() * dimensions);
     VertexID next = session_->add_points(text(meshName), coordinates.data(), coordinates.size());
     for (VertexID &id : ids) id = next++;
+}
+
+void Participant::setMeshAccessRegion(string_view meshName, span<const double> boundingBox) const {
+    session_->set_region(text(meshName), boundingBox.data(), boundingBox.size());
+}
+void Participant::getMeshVertexIDsAndCoordinates(string_view meshName, span<VertexID> ids,
+                                                 span<double> coordinates) const {
+    const std::string mesh = text(meshName);
+    const auto dimensions = static_cast<std::size_t>(getMeshDimensions(meshName));
+    const std::vector<VertexID> inside = session_->accessed(mesh);
+    check_count("getMeshVertexIDsAndCoordinates", ids.size(), inside.size());
+    check_count("getMeshVertexIDsAndCoordinates", coordinates.size(), inside.size() * dimensions);
+    std::copy(inside.begin(), inside.end(), ids.begin());
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+        std::copy_n(session_->coordinates(mesh, inside[i]), dimensions, coordinates.begin() + i * dimensions);
+    }
 }
 
 void Participant::setMeshEdge(string_view meshName, VertexID first, VertexID second) {

@@ -13,7 +13,7 @@ constexpr char SEPARATOR = '\t';
 // The number of words of each kind of line.
 const std::map<std::string, std::size_t> WORDS = {
     {"scheme", 3},  {"data", 3},  {"mesh", 5}, {"participant", 2}, {"provide", 3},
-    {"receive", 4}, {"write", 4}, {"read", 4}, {"map", 10},        {"exchange", 8}};
+    {"receive", 5}, {"write", 4}, {"read", 4}, {"map", 10},        {"exchange", 8}};
 
 std::vector<std::string> split(const std::string &line) {
     std::vector<std::string> words(1);
@@ -69,6 +69,7 @@ void Plan::read(const std::vector<std::string> &words) {
         roles[words[1]].provided.push_back(words[2]);
     } else if (kind == "receive") {
         roles[words[1]].received[words[2]] = words[3];
+        if (words[4] == "access") roles[words[1]].accessed.insert(words[2]);
     } else if (kind == "write") {
         roles[words[1]].written.emplace_back(words[2], words[3]);
     } else if (kind == "read") {

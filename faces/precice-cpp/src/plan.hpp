@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,8 @@ using DataOnMesh = std::pair<std::string, std::string>;
 struct Role {
     std::vector<std::string> provided;
     std::map<std::string, std::string> received;
+    // The received meshes whose points the program asks for.
+    std::set<std::string> accessed;
     std::vector<DataOnMesh> written;
     std::vector<DataOnMesh> read;
     std::vector<Mapping> mappings;

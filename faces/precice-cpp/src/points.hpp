@@ -20,9 +20,14 @@ struct Points {
     std::size_t dimensions = 0;
     std::vector<double> coordinates;
     Cells cells = {};
+    // The least and the greatest coordinate along each axis, in turns, of the points that the program asks for;
+    // empty for all points.
+    std::vector<double> region = {};
 
     std::size_t count() const { return coordinates.size() / dimensions; }
     const double *at(std::size_t index) const { return coordinates.data() + index * dimensions; }
+    // The numbers of the points in the region.
+    std::vector<int> accessed() const;
     // The coordinates of a point, for a text.
     std::string place(std::size_t index) const;
 };

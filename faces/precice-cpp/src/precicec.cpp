@@ -135,6 +135,18 @@ void precicec_setMeshVertices(const char *meshName, int size, const double *coor
     });
 }
 
+void precicec_setMeshAccessRegion(const char *meshName, const double *boundingBox) {
+    with_own([&](Participant &one) {
+        one.setMeshAccessRegion(meshName, {boundingBox, 2 * count(one.getMeshDimensions(meshName))});
+    });
+}
+void precicec_getMeshVertexIDsAndCoordinates(const char *meshName, int size, int *ids, double *coordinates) {
+    with_own([&](Participant &one) {
+        const std::size_t all = count(size) * count(one.getMeshDimensions(meshName));
+        one.getMeshVertexIDsAndCoordinates(meshName, {ids, count(size)}, {coordinates, all});
+    });
+}
+
 void precicec_setMeshEdge(const char *meshName, int firstVertexID, int secondVertexID) {
     with_own([&](Participant &one) { one.setMeshEdge(meshName, firstVertexID, secondVertexID); });
 }

@@ -200,7 +200,57 @@ int Session::add_points(const std::string &mesh, const double *coordinates, std:
 }
 
 int Session::point_count(const std::string &mesh) const {
-    return static_cast<int>(points(mesh).count());
+    const Points &known = points(mesh);
+    return static_cast<int>(known.region.empty() ? known.count() : known.accessed().size());
+}
+
+void Session::check_access(const std::string &mesh) const {
+    points(mesh);
+    if (role_->accessed.count(mesh) == 0) {
+        throw Error(quoted(name_) + " has no access to the points of the mesh " + quoted(mesh) +
+                    "; give <receive-mesh> the attribute api-access=\"true\"");
+    }
+}
+
+void Session::set_region(const std::string &mesh, const double *bounds, std::size_t count) {
+    check_access(mesh);
+    if (state_ != State::made) throw Error("setMeshAccessRegion() belongs before initialize()");
+    Points &known = points_.at(mesh);
+    if (!known.region.empty()) {
+        throw Error("setMeshAccessRegion(" + quoted(mesh) + ") was called before; call it once");
+    }
+    bool is_region = count == 2 * known.dimensions;
+    for (std::size_t i = 0; is_region && i < count; i += 2) is_region = bounds[i] <= bounds[i + 1];
+    if (!is_region) {
+        throw Error("setMeshAccessRegion(" + quoted(mesh) +
+                    "): the least and the greatest coordinate along each of " +
+                    std::to_string(known.dimensions) + " axes are wanted, in turns");
+    }
+    known.region.assign(bounds, bounds + count);
+}
+
+std::vector<int> Session::accessed(const std::string &mesh) const {
+    check_access(mesh);
+    check_initialized("getMeshVertexIDsAndCoordinates");
+    const Points &known = points(mesh);
+    if (known.region.empty()) {
+        throw Error("the mesh " + quoted(mesh) +
+                    " has no region yet; call setMeshAccessRegion() before initialize()");
+    }
+    return known.accessed();
+}
+
+std::vector<int> Points::accessed() const {
+    std::vector<int> inside;
+    for (std::size_t i = 0; i < count(); ++i) {
+        bool is_inside = true;
+        for (std::size_t axis = 0; axis < dimensions; ++axis) {
+            const double place = at(i)[axis];
+            is_inside = is_inside && region[2 * axis] <= place && place <= region[2 * axis + 1];
+        }
+        if (is_inside) inside.push_back(static_cast<int>(i));
+    }
+    return inside;
 }
 
 void Session::add_cells(const std::string &mesh, std::size_t corners, const int *ids, std::size_t count) {
@@ -296,7 +346,7 @@ Points &Session::own_points(const std::string &mesh) {
 }
 
 void Session::check_ids(const std::string &mesh, const int *ids, std::size_t count) const {
-    const int have = point_count(mesh);
+    const int have = static_cast<int>(points(mesh).count());
     const auto beyond = [&](int id) { return id < 0 || id >= have; };
     if (std::any_of(ids, ids + count, beyond)) {
         throw Error("the mesh " + quoted(mesh) + " has " + std::to_string(have) +

@@ -55,6 +55,13 @@ public:
     // Adds points, and returns the number of the first of them.
     int add_points(const std::string &mesh, const double *coordinates, std::size_t count);
     int point_count(const std::string &mesh) const;
+    // Says which points of a received mesh the program asks for.
+    void set_region(const std::string &mesh, const double *bounds, std::size_t count);
+    // The points of a received mesh in its region. Before initialize there are none.
+    std::vector<int> accessed(const std::string &mesh) const;
+    const double *coordinates(const std::string &mesh, int id) const {
+        return points(mesh).at(static_cast<std::size_t>(id));
+    }
     // Checks the corners of cells that no mapping needs.
     void check_corners(const std::string &mesh, std::size_t corners, const int *ids, std::size_t count);
     // Adds edges, triangles or quads, by their number of corners.
@@ -72,6 +79,7 @@ private:
     void check_initialized(const std::string &call) const;
     const Points &points(const std::string &mesh) const;
     Points &own_points(const std::string &mesh);
+    void check_access(const std::string &mesh) const;
     void send_mesh(const Points &own);
     void receive_mesh(Points &points);
     // The points on which a mapping projects have cells, or the log says that they have none.

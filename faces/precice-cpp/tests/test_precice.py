@@ -1,5 +1,6 @@
 """Programs in preCICE's calls in C++ and C: each call at least once, beside each other and beside Python."""
 
+import json
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from precice.radial import COMPACT, PLAIN, SHAPED, Basis
 
 OSCILLATOR = (PYTHON_FACE / "tests/oscillator.xml").read_text()
 FIELD = (HERE / "field.xml").read_text()
+ACCESS = (PYTHON_FACE / "tests/access.xml").read_text()
 AITKEN = ('<acceleration:aitken><data name="Right-Displacement" mesh="Left-Mesh"/>'
           '<initial-relaxation value="0.5"/></acceleration:aitken>')
 LIMIT = 120  # s
@@ -62,6 +64,25 @@ def test_a_mistake_in_c_ends_the_run_with_its_text(program, coupled, mistake, te
     ran = coupled(OSCILLATOR.replace("ACCELERATION", ""), Right_Mass=right,
                   Left_Mass=f"{program('mass.c')} Left-Mass 1.0 {mistake}")
     assert ran.returncode != 0 and text in " ".join(ran.stdout.split()), ran.stdout
+
+
+@pytest.mark.parametrize("source", ["access.cpp", "access.c"])
+def test_a_program_gets_the_points_of_a_received_mesh_in_a_region(program, coupled, tmp_path, source):
+    solid = f"{sys.executable} {PYTHON_FACE / 'tests/access.py'} Solid"
+    ran = coupled(ACCESS, Solid=solid, Fluid=program(source))
+    assert ran.returncode == 0, ran.stdout
+    expected = [[0.0, 3.0], [0.2, 4.0], [0.4, 5.0], [0.6, 6.0], [0.0, 0.0], [0.0, 0.0]]
+    np.testing.assert_allclose(json.loads(said(tmp_path / "run", "Solid")), expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("text, words, why", [
+    (ACCESS.replace('api-access="true"', ""), "", 'the attribute api-access="true"'),
+    (ACCESS, " empty", "along each of 2 axes are wanted, in turns"),
+])
+def test_a_region_that_cannot_be_says_why(program, coupled, text, words, why):
+    solid = f"{sys.executable} {PYTHON_FACE / 'tests/access.py'} Solid"
+    ran = coupled(text, Solid=solid, Fluid=f"{program('access.c')}{words}")
+    assert ran.returncode != 0 and why in " ".join(ran.stdout.split()), ran.stdout
 
 
 def test_cmake_finds_the_library(face, prefix, tmp_path):

@@ -22,8 +22,8 @@ ATTRIBUTES = {name: frozenset(words.split()) for name, words in {
     "solver-interface": "dimensions experimental",
     "data:scalar": _DATA, "data:vector": _DATA, "mesh": "name dimensions", "use-data": "name",
     "participant": "name control", "provide-mesh": "name",
-    "receive-mesh": "name from safety-factor geometric-filter", "write-data": "name mesh",
-    "read-data": "name mesh", "data": "name mesh",
+    "receive-mesh": "name from safety-factor geometric-filter api-access direct-access",
+    "write-data": "name mesh", "read-data": "name mesh", "data": "name mesh",
     "mapping:nearest-neighbor": _MAPPING, "mapping:nearest-projection": _MAPPING,
     "mapping:rbf": _MAPPING + " polynomial",
     "mapping:rbf-global-direct": _MAPPING + " polynomial",
@@ -98,6 +98,8 @@ class Role:
 
     provided: set = field(default_factory=set)
     received: dict = field(default_factory=dict)
+    # The received meshes whose points the program asks for.
+    accessed: set = field(default_factory=set)
     written: list = field(default_factory=list)
     read: list = field(default_factory=list)
     mappings: list = field(default_factory=list)
@@ -394,6 +396,9 @@ def role(reader, element, data, meshes, participants):
     role.provided = {reader.named(one, "name", meshes) for one in element.all("provide-mesh")}
     role.received = {reader.named(one, "name", meshes): reader.named(one, "from", participants)
                      for one in element.all("receive-mesh")}
+    # Version 3.0 of preCICE has the second name.
+    role.accessed = {one.attributes.get("name") for one in element.all("receive-mesh")
+                     if reader.flag(one, "api-access") or reader.flag(one, "direct-access")}
     role.written, role.read = ([(reader.named(one, "name", data), reader.named(one, "mesh", meshes))
                                 for one in element.all(name)] for name in ("write-data", "read-data"))
     role.mappings = [mapping(reader, one, meshes) for one in element.all(*MAPPINGS)]

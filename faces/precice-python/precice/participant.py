@@ -53,6 +53,8 @@ class Mesh:
     def __init__(self, name, dimensions):
         self.name, self.dimensions, self.points = name, dimensions, np.zeros((0, dimensions))
         self.cells = Cells()
+        # The least and the greatest coordinate (axes, 2) of the points that the program asks for.
+        self.region = None
 
     def add(self, positions):
         positions = np.asarray(positions, dtype=float)
@@ -65,6 +67,13 @@ class Mesh:
         begin = len(self.points)
         self.points = np.concatenate([self.points, positions.reshape(-1, self.dimensions)])
         return np.arange(begin, len(self.points))
+
+    def accessed(self):
+        """The ids of the points in the region; of all points if there is none."""
+        if self.region is None:
+            return np.arange(len(self.points))
+        inside = (self.points >= self.region[:, 0]) & (self.points <= self.region[:, 1])
+        return np.flatnonzero(inside.all(axis=1))
 
 
 class Participant:
@@ -236,7 +245,31 @@ class Participant:
         return self._own_mesh(mesh_name).add(positions)
 
     def get_mesh_vertex_size(self, mesh_name):
-        return len(self._mesh(mesh_name).points)
+        return len(self._mesh(mesh_name).accessed())
+
+    def set_mesh_access_region(self, mesh_name, bounding_box):
+        """Says which points of a received mesh the program asks for: the least and the greatest coordinate
+        along each axis, in turns. Belongs before `initialize()`, once for each mesh."""
+        mesh = self._accessed_mesh(mesh_name)
+        if self._state != "made":
+            raise Error("set_mesh_access_region() belongs before initialize()")
+        if mesh.region is not None:
+            raise Error(f"set_mesh_access_region(\"{mesh_name}\") was called before; call it once")
+        box = np.asarray(bounding_box, dtype=float).ravel()
+        if box.size != 2 * mesh.dimensions or not (box[::2] <= box[1::2]).all():
+            raise Error(f"set_mesh_access_region(\"{mesh_name}\"): the region is {box.tolist()}; the least and "
+                        f"the greatest coordinate along each of {mesh.dimensions} axes are wanted, in turns")
+        mesh.region = box.reshape(-1, 2)
+
+    def get_mesh_vertex_ids_and_coordinates(self, mesh_name):
+        """The ids (n,) and the coordinates (n, dimensions) of the points of a received mesh in its region."""
+        mesh = self._accessed_mesh(mesh_name)
+        self._initialized("get_mesh_vertex_ids_and_coordinates")
+        if mesh.region is None:
+            raise Error(f"the mesh \"{mesh_name}\" has no region yet; call set_mesh_access_region() before "
+                        "initialize()")
+        ids = mesh.accessed()
+        return ids, mesh.points[ids]
 
     def set_mesh_edge(self, mesh_name, first_vertex_id, second_vertex_id):
         self.set_mesh_edges(mesh_name, [first_vertex_id, second_vertex_id])
@@ -325,6 +358,13 @@ class Participant:
         if name not in self._role.provided:
             raise Error(f"\"{self._name}\" does not provide the mesh \"{name}\"; see <provide-mesh>")
         return self._mesh(name)
+
+    def _accessed_mesh(self, name):
+        mesh = self._mesh(name)
+        if name not in self._role.accessed:
+            raise Error(f"\"{self._name}\" has no access to the points of the mesh \"{name}\"; give "
+                        "<receive-mesh> the attribute api-access=\"true\"")
+        return mesh
 
     def _ids(self, mesh, ids):
         ids, count = np.atleast_1d(np.asarray(ids)), len(self._mesh(mesh).points)

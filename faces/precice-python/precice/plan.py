@@ -25,7 +25,8 @@ def lines(configuration):
     for name, role in configuration.roles.items():
         yield "participant", name
         yield from (("provide", name, mesh) for mesh in sorted(role.provided))
-        yield from (("receive", name, mesh, provider) for mesh, provider in role.received.items())
+        yield from (("receive", name, mesh, provider, "access" if mesh in role.accessed else "")
+                    for mesh, provider in role.received.items())
         yield from (("write", name, *one) for one in role.written)
         yield from (("read", name, *one) for one in role.read)
         yield from (("map", name, *mapping_words(one)) for one in role.mappings)

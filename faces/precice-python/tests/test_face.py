@@ -1,6 +1,7 @@
 """Programs in the calls of preCICE 3, in whole runs; configurations with mistakes; calls in a wrong order."""
 
 import csv
+import json
 import sys
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ligament import TransportError
 HERE = Path(__file__).resolve().parent
 OSCILLATOR = (HERE / "oscillator.xml").read_text()
 HEAT = (HERE / "heat.xml").read_text()
+ACCESS = (HERE / "access.xml").read_text()
 PYTHON = sys.executable
 
 
@@ -86,6 +88,36 @@ def test_a_conservative_mapping_keeps_the_sum(coupled, tmp_path):
     np.testing.assert_allclose(found, whole_bar(10)[10:], atol=1e-6)
 
 
+@pytest.mark.parametrize("attribute", ["api-access", "direct-access"])
+def test_a_program_gets_the_points_of_a_received_mesh_in_a_region(coupled, attribute):
+    access = f"{PYTHON} {HERE / 'access.py'}"
+    ran = coupled(ACCESS.replace("api-access", attribute), Solid=f"{access} Solid", Fluid=f"{access} Fluid")
+    assert ran.status == 0, ran.text
+    # The heat of the last step is 3 more than the number of the point; beyond the region no force was written.
+    expected = [[0.0, 3.0], [0.2, 4.0], [0.4, 5.0], [0.6, 6.0], [0.0, 0.0], [0.0, 0.0]]
+    np.testing.assert_allclose(json.loads(ran.said("Solid")), expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("old, new, text", [
+    ('[-np.inf, 0.7, -1.0, 10.0]', '[-1.0, 0.6]', "along each of 2 axes are wanted, in turns"),
+    ('[-np.inf, 0.7, -1.0, 10.0]', '[1.0, 0.6, -1.0, 10.0]', "along each of 2 axes are wanted, in turns"),
+    ('[-np.inf, 0.7, -1.0, 10.0]', '[np.nan, 0.6, -1.0, 10.0]', "along each of 2 axes are wanted, in turns"),
+    ("participant.set_mesh_access_region(", "print(", "call set_mesh_access_region() before initialize()"),
+    ("participant.set_mesh_access_region(MESH", "participant.set_mesh_access_region('Sea'", "has no mesh"),
+])
+def test_a_region_that_cannot_be_says_why(coupled, tmp_path, old, new, text):
+    (tmp_path / "wrong.py").write_text((HERE / "access.py").read_text().replace(old, new))
+    ran = coupled(ACCESS, Solid=f"{PYTHON} {HERE / 'access.py'} Solid",
+                  Fluid=f"{PYTHON} {tmp_path / 'wrong.py'} Fluid")
+    assert ran.status != 0 and text in " ".join(ran.text.split()), ran.text
+
+
+def test_points_without_access_are_refused(coupled):
+    access = f"{PYTHON} {HERE / 'access.py'}"
+    ran = coupled(ACCESS.replace('api-access="true"', ""), Solid=f"{access} Solid", Fluid=f"{access} Fluid")
+    assert ran.status != 0 and 'the attribute api-access="true"' in " ".join(ran.text.split()), ran.text
+
+
 def test_nearest_points_are_those_of_all_distances():
     dice = np.random.default_rng(3)
     points, others = dice.random((200, 3)), dice.random((150, 3))
@@ -113,7 +145,7 @@ def test_nearest_points_are_those_of_all_distances():
     ("ACCELERATION", "<acceleration:IQN-ILS/><acceleration:IQN-IMVJ/>", "one is wanted"),
     ('direction="read"', 'direction="sideways"', 'the direction "sideways"'),
     ('receive-mesh name="Left-Mesh"', 'receive-mesh name="Lift-Mesh"', 'names "Lift-Mesh"'),
-    ('receive-mesh name="Left-Mesh"', 'receive-mesh api-access="true" name="Left-Mesh"', '"api-access"'),
+    ('receive-mesh name="Left-Mesh"', 'receive-mesh api-access="perhaps" name="Left-Mesh"', '"api-access"'),
     ('<mesh name="Right-Mesh"', '<mesh name="Left_Mesh"', "are both Left_Mesh in a model"),
     ('<max-time value="1"/>', '<max-time value="1"/><max-time value="2"/>', "one is wanted"),
     ('first="Left-Mass"', 'first="Lift-Mass"', 'names "Lift-Mass"'),

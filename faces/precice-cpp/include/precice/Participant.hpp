@@ -53,6 +53,11 @@ public:
     VertexID setMeshVertex(string_view meshName, span<const double> position);
     int getMeshVertexSize(string_view meshName) const;
     void setMeshVertices(string_view meshName, span<const double> coordinates, span<VertexID> ids);
+    // The points of a received mesh in a region: the least and the greatest coordinate along each axis, in
+    // turns. getMeshVertexSize() is then the number of these points.
+    void setMeshAccessRegion(string_view meshName, span<const double> boundingBox) const;
+    void getMeshVertexIDsAndCoordinates(string_view meshName, span<VertexID> ids,
+                                        span<double> coordinates) const;
     // Nearest projections take edges, triangles and quads. No mapping takes tetrahedra.
     void setMeshEdge(string_view meshName, VertexID first, VertexID second);
     void setMeshEdges(string_view meshName, span<const VertexID> ids);

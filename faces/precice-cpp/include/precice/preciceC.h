@@ -33,6 +33,9 @@ int precicec_requiresGradientDataFor(const char *meshName, const char *dataName)
 
 int precicec_setMeshVertex(const char *meshName, const double *coordinates);
 int precicec_getMeshVertexSize(const char *meshName);
+// The points of a received mesh in a region: the least and the greatest coordinate along each axis, in turns.
+void precicec_setMeshAccessRegion(const char *meshName, const double *boundingBox);
+void precicec_getMeshVertexIDsAndCoordinates(const char *meshName, int size, int *ids, double *coordinates);
 void precicec_setMeshVertices(const char *meshName, int size, const double *coordinates, int *ids);
 /* Nearest projections take edges, triangles and quads. No mapping takes tetrahedra. A size is the number of
    cells. */
