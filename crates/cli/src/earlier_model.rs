@@ -26,25 +26,57 @@ pub(crate) fn model_files(run: &str, record: &RunRecord) -> Result<Vec<PathBuf>,
     Ok(models)
 }
 
-/// Returns a sentence, without a full stop, that says that a model differs from that of an earlier run, or
-/// `None` if only settings differ. `now` is the resolved model in yMMSL.
-pub(crate) fn changed_model(run: &RunDirectory, now: &str) -> Option<String> {
-    let file = run.path().join("model.ymmsl");
-    let before = std::fs::read_to_string(&file).unwrap_or_default();
-    (without_settings(&before) != without_settings(now))
-        .then(|| format!("the model has changed since that run, whose model is {}", file.display()))
+/// Keys of the section `ligament` that say what messages a model exchanges. The others say how it is run.
+const MESSAGE_OPTIONS: [&str; 8] =
+    ["exchange", "filters", "grids", "light", "ranks", "ticks", "time_unit", "units"];
+
+/// The part of a model that must be as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ComparedPart {
+    /// Everything but settings.
+    All,
+    /// Components, conduits, and what happens to messages in conduits. Programs may change.
+    Messages,
 }
 
-/// Returns the text of a model without its section of settings.
-fn without_settings(model: &str) -> String {
-    let mut is_setting = false;
-    let kept = model.lines().filter(|line| {
-        if !line.starts_with(' ') {
-            is_setting = line.starts_with("settings:");
+impl ComparedPart {
+    /// Returns true if a line of a resolved model belongs to this part. `section` is the key at the beginning
+    /// of a line above it, and `key` the one below that.
+    fn has(self, section: &str, key: &str) -> bool {
+        match self {
+            ComparedPart::All => !matches!(section, "settings" | "resume"),
+            ComparedPart::Messages => {
+                section == "models" || section == "ligament" && MESSAGE_OPTIONS.contains(&key)
+            }
         }
-        !is_setting
-    });
-    kept.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns the lines of this part in a resolved model in yMMSL.
+    fn lines(self, model: &str) -> Vec<&str> {
+        let (mut section, mut key) = ("", "");
+        let mut lines = Vec::new();
+        for line in model.lines() {
+            let word = line.trim().split(':').next().unwrap_or_default();
+            match line.len() - line.trim_start().len() {
+                0 => (section, key) = (word, ""),
+                2 => key = word,
+                _ => {}
+            }
+            if self.has(section, key) {
+                lines.push(line);
+            }
+        }
+        lines
+    }
+}
+
+/// Returns a sentence, without a full stop, that says that a part of a model differs from that of an earlier
+/// run, or `None` if it does not. `now` is the resolved model in yMMSL.
+pub(crate) fn changed_model(run: &RunDirectory, now: &str, part: ComparedPart) -> Option<String> {
+    let file = run.path().join("model.ymmsl");
+    let before = std::fs::read_to_string(&file).unwrap_or_default();
+    (part.lines(&before) != part.lines(now))
+        .then(|| format!("the model has changed since that run, whose model is {}", file.display()))
 }
 
 /// Returns the settings of a run, as they were recorded: a name and a value on each line.
@@ -58,4 +90,31 @@ pub(crate) fn settings_of(run: &RunDirectory) -> Result<Vec<(String, String)>, F
     })?;
     let pairs = text.lines().filter_map(|line| line.split_once(": "));
     Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODEL: &str =
+        "ymmsl_version: v0.2\nmodels:\n  m:\n    conduits:\n      a.out: b.in\nsettings:\n  x: 1\n\
+                         programs:\n  a: {executable: a}\nligament:\n  budget: 5\n  filters:\n    b.in: unit\n";
+
+    #[test]
+    fn programs_settings_and_the_way_of_a_run_may_change_when_it_resumes() {
+        let lines = ComparedPart::Messages.lines(MODEL);
+        for (old, new) in [("x: 1", "x: 2"), ("executable: a", "executable: b"), ("budget: 5", "budget: 6")] {
+            assert_eq!(ComparedPart::Messages.lines(&MODEL.replace(old, new)), lines, "{new}");
+        }
+        for (old, new) in [("a.out: b.in", "a.out: c.in"), ("b.in: unit", "b.in: sum")] {
+            assert_ne!(ComparedPart::Messages.lines(&MODEL.replace(old, new)), lines, "{new}");
+        }
+    }
+
+    #[test]
+    fn settings_alone_may_change_when_a_study_goes_on() {
+        let lines = ComparedPart::All.lines(MODEL);
+        assert_eq!(ComparedPart::All.lines(&MODEL.replace("x: 1", "x: 2")), lines);
+        assert_ne!(ComparedPart::All.lines(&MODEL.replace("executable: a", "executable: b")), lines);
+    }
 }

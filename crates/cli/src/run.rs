@@ -2,7 +2,7 @@
 
 use crate::arguments::{print, Run};
 use crate::check::read;
-use crate::earlier_model::{changed_model, model_files, settings_of};
+use crate::earlier_model::{changed_model, model_files, settings_of, ComparedPart};
 use crate::launched_agents::LaunchedAgents;
 use crate::lost_machines::next_machines;
 use crate::restarts::Restarts;
@@ -71,7 +71,9 @@ pub(crate) fn run(arguments: &Run) -> i32 {
     }
     // The report of a large model takes half of the memory, so it is dropped here.
     let model_text = report.into_text();
-    if let Some(changed) = resumed.as_ref().and_then(|from| changed_model(&from.run, &model_text)) {
+    let changed =
+        resumed.as_ref().and_then(|from| changed_model(&from.run, &model_text, ComparedPart::Messages));
+    if let Some(changed) = changed {
         crate::say(&format!("warning: {changed}; its checkpoint is taken all the same"));
     }
     for name in &arguments.manual {

@@ -2,7 +2,7 @@
 //! run.
 
 use crate::check::read;
-use crate::earlier_model::{changed_model, model_files, settings_of};
+use crate::earlier_model::{changed_model, model_files, settings_of, ComparedPart};
 use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::{fault, Coded, Fault};
 use ligament_ensemble::ANSWERS;
@@ -92,7 +92,7 @@ fn differences(
     // A model with errors is refused when it is run, so nothing is compared here.
     let Some(now) = &report.resolved else { return Ok(Vec::new()) };
     let mut all = Vec::new();
-    if let Some(changed) = changed_model(run, &report.configuration.to_yaml()) {
+    if let Some(changed) = changed_model(run, &report.configuration.to_yaml(), ComparedPart::All) {
         all.push(format!("{changed}; its answers are taken all the same"));
     }
     let before: HashMap<&str, &str> =
