@@ -20,7 +20,7 @@ const MAX_SURFACES: usize = 8;
 const ATTENTION: Duration = Duration::from_secs(3);
 /// Time for which the thread waits for a picture before it checks again if a viewer requests one.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// Time without a picture after which viewers are told which blocks have not answered.
+/// Time spent in waiting for a picture after which viewers are told which blocks have not answered.
 const SILENCE_NOTICE: Duration = Duration::from_secs(5);
 
 /// A picture of a surface. The bytes of the blocks follow after the answer.
@@ -136,28 +136,29 @@ impl SurfaceFeed {
             // An instance that has not joined yet may join soon, so the viewers may try again.
             Err(why) => return self.explain(why.text(), why.code() != Code::TAP_TOO_EARLY),
         };
-        let (mut last, mut notice): (Option<Instant>, _) = (None, Instant::now());
+        let mut last: Option<Instant> = None;
+        // The time for which nobody has asked for a picture does not count.
+        let mut silence = Duration::ZERO;
         while let Some(every) = self.feed.wait() {
             if let Some(early) = last.and_then(|last| every.checked_sub(last.elapsed())) {
                 std::thread::sleep(early);
             }
-            match tap.next(POLL_INTERVAL) {
+            let event = tap.next(POLL_INTERVAL);
+            silence += POLL_INTERVAL;
+            match event {
+                Ok(GridEvent::Nothing) if silence < SILENCE_NOTICE => continue,
+                Ok(GridEvent::Nothing) => self.explain_silence(&tap),
                 Ok(GridEvent::Picture(picture)) => {
                     last = Some(Instant::now());
-                    notice = Instant::now();
                     self.push(&picture);
                 }
-                Ok(GridEvent::Nothing) if notice.elapsed() >= SILENCE_NOTICE => {
-                    notice = Instant::now();
-                    self.explain_silence(&tap);
-                }
-                Ok(GridEvent::Nothing) => {}
                 Ok(GridEvent::Over(why)) => return self.explain(&why, true),
                 Err(why) => {
                     last = Some(Instant::now());
                     self.explain(why.text(), false);
                 }
             }
+            silence = Duration::ZERO;
         }
     }
 }

@@ -2,6 +2,7 @@
 //! layout of the directory.
 
 use crate::clock::UtcTime;
+use crate::record::RunRecord;
 use ligament_agent::terminal_text;
 use ligament_catalogue::{fault, Fault};
 use ligament_wire::rank_parts;
@@ -22,8 +23,9 @@ const INSTANCES_DIRECTORY: &str = "instances";
 const MAX_NAMED_FILES: usize = 3;
 /// File in the run directory that describes the batch job in which the run was submitted.
 pub const JOB_FILE: &str = "job.json";
-/// Disk space that is reserved for the run's record, in bytes: a fixed part, and a part for each instance.
-const RECORD_RESERVE_BYTES: u64 = 16 << 10;
+/// Disk space that is reserved for the run's record, in bytes: a fixed part, and a part for each instance. JSON
+/// may write two characters for one of a warning.
+const RECORD_RESERVE_BYTES: u64 = (16 << 10) + 2 * RunRecord::MAX_WARNING_BYTES as u64;
 const INSTANCE_RESERVE_BYTES: u64 = 1 << 10;
 /// Directory below the run directory that has one directory for the process of each light program.
 const LIGHT_DIRECTORY: &str = "light";
@@ -654,6 +656,16 @@ mod tests {
         assert!(error.contains("holds a run already"), "{error}");
         assert_eq!(find_run(path.to_str().unwrap()).unwrap(), run);
         fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_record_with_many_warnings_fits_into_its_reserve() {
+        let mut record = RunRecord::default();
+        let text = "the file \"x\" cannot be written ".repeat(20);
+        (0..200).for_each(|number| record.warn("micro", &format!("{number} {text}")));
+        assert!(record.text().len() as u64 <= RECORD_RESERVE_BYTES, "{} bytes", record.text().len());
+        assert_eq!(record.warnings.len() as u64 + record.more_warnings, 200);
+        assert!(record.warnings.len() > 40, "{}", record.warnings.len());
     }
 
     #[test]

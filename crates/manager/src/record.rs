@@ -471,10 +471,14 @@ pub struct WarningRecord {
 impl RunRecord {
     /// Maximum number of different warnings whose text the record stores.
     const MAX_WARNINGS: usize = 100;
+    /// Maximum size of these texts, so that the record fits into the space that is reserved for it.
+    pub(crate) const MAX_WARNING_BYTES: usize = 32 << 10;
 
     /// Adds a warning of the log to the record.
     pub fn warn(&mut self, who: &str, text: &str) {
-        let room = self.warnings.len() < RunRecord::MAX_WARNINGS;
+        let stored: usize = self.warnings.iter().map(|one| one.text.len()).sum();
+        let room = self.warnings.len() < RunRecord::MAX_WARNINGS
+            && stored + text.len() <= RunRecord::MAX_WARNING_BYTES;
         match self.warnings.iter_mut().find(|one| one.who == who && one.text == text) {
             Some(known) => known.times += 1,
             None if room => {
