@@ -28,7 +28,7 @@ while instance.reuse_instance():
         if not (told("mute") and domain.block == 1):
             domain.publish(u)
         step += 1
-        time.sleep(1.0 if told("slow") else 0.002)
+        time.sleep(0.3 if told("slow") else 0.002)
 """
 
 MODEL = """ymmsl_version: v0.2
@@ -153,7 +153,7 @@ def test_a_block_that_stays_silent_is_named_until_it_answers(ball, tmp_path):
                 return
 
     comes("picture")
-    # A block that publishes once a second is not silent, although no viewer has asked for a while.
+    # A block that publishes a few times a second is not silent, although no viewer has asked for a while.
     ball.tells("slow")
     time.sleep(6)
     _, head, _ = asks(asker, session, level=2.5, has=has)

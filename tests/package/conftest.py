@@ -16,8 +16,9 @@ def wheel(tmp_path_factory):
     have it, that for older machines, whose build takes minutes."""
     if os.environ.get("LIGAMENT_WHEEL") == "others":
         return build_wheel(tmp_path_factory.mktemp("dist"))
-    [made] = (ROOT / "target/wheels").glob("*.whl")
-    return made
+    made = list((ROOT / "target/wheels").glob("*.whl"))
+    assert len(made) == 1, "there is no wheel in target/wheels; run `make build` first"
+    return made[0]
 
 
 @pytest.fixture(scope="session")

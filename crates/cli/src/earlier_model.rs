@@ -1,4 +1,4 @@
-//! The model of an earlier run, which a run that resumes or continues it takes again.
+//! The model of an earlier run, for a run that resumes it or continues its study.
 
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::{RunDirectory, RunRecord};
@@ -27,8 +27,7 @@ pub(crate) fn model_files(run: &str, record: &RunRecord) -> Result<Vec<PathBuf>,
 }
 
 /// Keys of the section `ligament` that say what messages a model exchanges. The others say how it is run.
-const MESSAGE_OPTIONS: [&str; 8] =
-    ["exchange", "filters", "grids", "light", "ranks", "ticks", "time_unit", "units"];
+const MESSAGE_OPTIONS: [&str; 7] = ["exchange", "filters", "grids", "ranks", "ticks", "time_unit", "units"];
 
 /// The part of a model that must be as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,9 +95,20 @@ pub(crate) fn settings_of(run: &RunDirectory) -> Result<Vec<(String, String)>, F
 mod tests {
     use super::*;
 
-    const MODEL: &str =
-        "ymmsl_version: v0.2\nmodels:\n  m:\n    conduits:\n      a.out: b.in\nsettings:\n  x: 1\n\
-                         programs:\n  a: {executable: a}\nligament:\n  budget: 5\n  filters:\n    b.in: unit\n";
+    const MODEL: &str = "ymmsl_version: v0.2
+models:
+  m:
+    conduits:
+      a.out: b.in
+settings:
+  x: 1
+programs:
+  a: {executable: a}
+ligament:
+  budget: 5
+  filters:
+    b.in: unit
+";
 
     #[test]
     fn programs_settings_and_the_way_of_a_run_may_change_when_it_resumes() {

@@ -396,7 +396,7 @@ def role(reader, element, data, meshes, participants):
     role.provided = {reader.named(one, "name", meshes) for one in element.all("provide-mesh")}
     role.received = {reader.named(one, "name", meshes): reader.named(one, "from", participants)
                      for one in element.all("receive-mesh")}
-    # Version 3.0 of preCICE has the second name.
+    # The second name is that of older versions of preCICE 3.
     role.accessed = {one.attributes.get("name") for one in element.all("receive-mesh")
                      if reader.flag(one, "api-access") or reader.flag(one, "direct-access")}
     role.written, role.read = ([(reader.named(one, "name", data), reader.named(one, "mesh", meshes))

@@ -36,7 +36,7 @@ struct CoupledData {
     /// The port for the values at the beginning, if the model joins it.
     initial: Option<String>,
     from_first: bool,
-    /// The first message, whose type, shape and unit all others have. Its elements are in `values`.
+    /// The first message, without its elements. All others have its type, shape and unit.
     frame: Option<NumberBuffer<'static>>,
     /// The values with which this iteration began.
     values: Vec<f64>,

@@ -35,7 +35,7 @@ fn product(a: &[f64], b: &[f64]) -> f64 {
     sum_of_terms(a, b, |a, b| a * b)
 }
 
-/// Squares of sums in this range have lost nothing to overflow or underflow.
+/// Sums of squares in this range have lost nothing to overflow or underflow.
 const SAFE_SQUARES: std::ops::Range<f64> = 1e-200..1e300;
 
 /// Returns the Euclidean norm. Squares of large or small numbers neither overflow nor vanish.

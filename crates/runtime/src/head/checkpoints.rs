@@ -190,10 +190,10 @@ impl Runtime<'_> {
                 }
                 // A rank reports its files in the order of their moments.
                 for skipped in self.checkpoints.skipped(rank, moment) {
-                    self.is_missed(skipped);
+                    self.checkpoint_is_missed(skipped);
                 }
             }
-            CheckpointOutcome::Void => self.is_missed(moment),
+            CheckpointOutcome::Void => self.checkpoint_is_missed(moment),
             CheckpointOutcome::Unsavable { why } => {
                 let name = self.manager.names().rank(rank);
                 self.is_unsavable(name, why);
@@ -212,7 +212,7 @@ impl Runtime<'_> {
     }
 
     /// Gives up a checkpoint, because a rank has passed its moment without a save.
-    fn is_missed(&mut self, moment: f64) {
+    fn checkpoint_is_missed(&mut self, moment: f64) {
         if self.checkpoints.is_ruled(moment) && self.checkpoints.first_missed.is_none() {
             self.checkpoints.first_missed = Some((moment, self.without_save(moment)));
         }

@@ -206,7 +206,11 @@ impl Runtime<'_> {
             let lacks = self.checkpoints.lacking(moment, self.ranks.all());
             let names: Vec<String> = lacks.iter().map(|&rank| self.manager.names().rank(rank)).collect();
             if names.is_empty() {
-                return fault!(STEERING_REFUSED, "the run ends, and the checkpoint at {at} was given up");
+                return fault!(
+                    STEERING_REFUSED,
+                    "the run ends, and the checkpoint at {at} was given up: an instance had passed that time, \
+                     or could not write its file, of which the log of the run has a warning"
+                );
             }
             fault!(
                 STEERING_REFUSED,
