@@ -65,6 +65,8 @@ enum RegistrationState {
 struct EndedRanks {
     /// For MPI only: the ranks that the launcher lost, and the reason.
     lost: Option<(Vec<u32>, Fault)>,
+    /// For MPI only: ranks that ended no later than those in `lost`, in a way that the guard could not see.
+    unknown: Vec<u32>,
     /// Ranks that ended with status 0, in the order of their ends.
     clean: Vec<u32>,
     /// The first endpoint whose process ended before it was done.
@@ -638,9 +640,11 @@ impl AgentCore {
     }
 
     /// Reports that the MPI launcher of an endpoint has lost ranks; `why` is a sentence without its subject.
-    /// The launcher's own end is reported later.
-    pub fn launcher_lost_ranks(&mut self, me: EndpointId, ranks: Vec<u32>, why: Fault) {
-        self.endpoints[me.index()].ended_ranks.lost = Some((ranks, why));
+    /// The ranks in `unknown` ended no later, and the guard could not see how. The launcher's own end is
+    /// reported later.
+    pub fn launcher_lost_ranks(&mut self, me: EndpointId, ranks: Vec<u32>, unknown: Vec<u32>, why: Fault) {
+        let ended = &mut self.endpoints[me.index()].ended_ranks;
+        (ended.lost, ended.unknown) = (Some((ranks, why)), unknown);
     }
 
     /// Reports that an MPI rank of an endpoint has ended with exit status 0.

@@ -55,6 +55,10 @@ impl FrameWriter {
         self
     }
 
+    fn numbers(self, numbers: &[u32]) -> FrameWriter {
+        numbers.iter().fold(self.number(numbers.len() as u32), |fields, &number| fields.number(number))
+    }
+
     fn text(mut self, text: &OsStr) -> FrameWriter {
         self.0.extend((text.len() as u32).to_le_bytes());
         self.0.extend(text.as_bytes());
@@ -90,6 +94,11 @@ impl FrameReader<'_> {
         Ok(u32::from_le_bytes(word))
     }
 
+    fn numbers(&mut self) -> io::Result<Vec<u32>> {
+        let count = self.number()?;
+        (0..count).map(|_| self.number()).collect()
+    }
+
     fn text(&mut self) -> io::Result<OsString> {
         let len = self.number()? as usize;
         Ok(OsString::from_vec(self.bytes(len)?.to_vec()))
@@ -104,10 +113,9 @@ impl FrameReader<'_> {
 
     fn lost(&mut self) -> io::Result<LostRanks> {
         let name = self.text()?.to_string_lossy().into_owned();
-        let count = self.number()?;
-        let ranks = (0..count).map(|_| self.number()).collect::<io::Result<_>>()?;
+        let (ranks, unknown) = (self.numbers()?, self.numbers()?);
         let ended = if self.number()? == 1 { Some(self.ended()?) } else { None };
-        Ok(LostRanks { ranks, name, ended })
+        Ok(LostRanks { ranks, name, ended, unknown })
     }
 }
 
@@ -189,8 +197,7 @@ impl GuardMessage {
             GuardMessage::Ended(pid, ended, None) => FrameWriter::new(2).number(*pid).ended(*ended),
             GuardMessage::Ended(pid, ended, Some(lost)) => {
                 let fields = FrameWriter::new(3).number(*pid).ended(*ended).text(OsStr::new(&lost.name));
-                let fields = fields.number(lost.ranks.len() as u32);
-                let fields = lost.ranks.iter().fold(fields, |fields, &rank| fields.number(rank));
+                let fields = fields.numbers(&lost.ranks).numbers(&lost.unknown);
                 match lost.ended {
                     Some(ended) => fields.number(1).ended(ended),
                     None => fields.number(0),
@@ -248,7 +255,7 @@ mod tests {
             assert_eq!(GuardOrder::read(&bytes[..]).unwrap(), wish);
             assert!(GuardOrder::read(&bytes[..bytes.len() - 1]).is_err());
         }
-        let lost = |ranks, ended| Some(LostRanks { ranks, name: "proxy".into(), ended });
+        let lost = |ranks, ended| Some(LostRanks { ranks, name: "proxy".into(), ended, unknown: vec![2, 0] });
         let ends = [
             GuardMessage::Ended(3, ProcessEnd::Status(-1), None),
             GuardMessage::Ended(4, ProcessEnd::Signal(9), lost(vec![1, 3], Some(ProcessEnd::Status(5)))),

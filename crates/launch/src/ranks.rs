@@ -49,6 +49,9 @@ pub struct LostRanks {
     pub name: String,
     /// The end of the process, if the kernel shows it.
     pub ended: Option<ProcessEnd>,
+    /// Ranks that ended no later than these, and whose end the kernel no longer showed because the launcher
+    /// had reaped them. Only these ranks' own connections tell if they were done.
+    pub unknown: Vec<u32>,
 }
 
 impl LostRanks {
@@ -378,7 +381,11 @@ impl MpiLauncher {
             |other: &&&EndedProcess| other.rank.is_some() == one.rank.is_some() && other.ended == one.ended;
         let mut ranks: Vec<u32> = chosen.iter().filter(alike).filter_map(|gone| gone.rank).collect();
         ranks.sort_unstable();
-        Some(LostRanks { ranks, name: one.name.clone(), ended: one.ended })
+        // A rank that ended by itself, and not because of the launcher, needs nobody else to explain its end.
+        let is_doubtful = one.ended.is_some() && one.may_be_launchers_work();
+        let before = self.bad.iter().filter(|(round, gone)| *round <= first_round && gone.ended.is_none());
+        let unknown = before.filter(|_| is_doubtful).filter_map(|(_, gone)| gone.rank).collect();
+        Some(LostRanks { ranks, name: one.name.clone(), ended: one.ended, unknown })
     }
 }
 
@@ -528,6 +535,17 @@ mod tests {
         assert_eq!(ranks(vec![(1, unknown(2)), (2, unknown(0))], false, ProcessEnd::Status(1)), Some(vec![2]));
     }
 
+    #[test]
+    fn one_whose_end_nobody_knows_is_told_beside_those_that_the_launcher_may_have_ended() {
+        let unknown = |number| EndedProcess { ended: None, ..rank(number, KILLED) };
+        let bad = |ended| vec![(1, unknown(2)), (2, rank(0, ended)), (2, rank(3, ended)), (3, unknown(1))];
+        let lost = launched(bad(KILLED), false).lost(ProcessEnd::Status(137)).unwrap();
+        assert_eq!((lost.ranks, lost.unknown), (vec![0, 3], vec![2]));
+        let crash = ProcessEnd::Signal(11);
+        let lost = launched(bad(crash), false).lost(ProcessEnd::Status(139)).unwrap();
+        assert_eq!((lost.ranks, lost.unknown), (vec![0, 3], vec![]));
+    }
+
     /// Starts ranks under a launcher that does not reap them, and waits until all have ended. Returns the ranks
     /// that are reported as ended well. `all` has the last command of each rank, such as `exit 0`, and its
     /// variables.
@@ -609,7 +627,10 @@ mod tests {
     #[test]
     fn who_was_lost_is_said_and_how() {
         let why = |ranks: &[u32], ended| {
-            LostRanks { ranks: ranks.to_vec(), name: "hydra_pmi_proxy".into(), ended }.why().text().to_owned()
+            LostRanks { ranks: ranks.to_vec(), name: "hydra_pmi_proxy".into(), ended, unknown: Vec::new() }
+                .why()
+                .text()
+                .to_owned()
         };
         assert!(why(&[2], Some(KILLED)).starts_with("lost its rank 2, which was ended by signal SIGKILL"));
         assert!(why(&[1, 3], Some(KILLED)).starts_with("lost its ranks 1, 3, which were ended by signal"));

@@ -80,6 +80,7 @@ impl AgentCore {
         let own = &mut self.endpoints[me.index()];
         let ended = &mut own.ended_ranks;
         let (left, lost, fell) = (std::mem::take(&mut ended.clean), ended.lost.take(), ended.first);
+        let unknown = std::mem::take(&mut ended.unknown);
         let never_came = before == InstancePhase::Started;
         let is_missing = |one: &EndpointId| missing.contains(one) || *one == me && never_came;
         let phase =
@@ -90,17 +91,30 @@ impl AgentCore {
             return FailedRank { endpoint: one, exit, what: how_it_ended(phase(&one), exit) };
         }
         if let Some((ranks, why)) = lost {
-            let lost: Vec<EndpointId> = ranks.iter().filter_map(|&rank| self.sibling_rank(me, rank)).collect();
+            let endpoints = |ranks: &[u32]| -> Vec<EndpointId> {
+                ranks.iter().filter_map(|&rank| self.sibling_rank(me, rank)).collect()
+            };
+            let (lost, unknown) = (endpoints(&ranks), endpoints(&unknown));
             // The guard could not see which of these ranks ended first, so they count as ended at the same
             // moment.
-            let one = fell.filter(|one| lost.contains(one)).or(lost.first().copied());
-            let Some(one) = one else { return FailedRank { endpoint: me, exit, what: why } };
-            let what = how_it_ended(phase(&one), exit);
-            if ranks.len() < 2 {
+            let one = fell.filter(|one| lost.contains(one) || unknown.contains(one));
+            let Some(one) = one.or(lost.first().copied()) else {
+                return FailedRank { endpoint: me, exit, what: why };
+            };
+            let is_known = lost.contains(&one);
+            let exit = if is_known { exit } else { Exit::Unknown };
+            let what = self.describe_rank_end(me, phase(&one), exit).filter(|_| !is_known);
+            let what = what.unwrap_or_else(|| how_it_ended(phase(&one), exit));
+            let mut all = lost;
+            if !is_known {
+                all.push(one);
+                all.sort_unstable();
+            }
+            if all.len() < 2 {
                 return FailedRank { endpoint: one, exit, what };
             }
-            let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
-            let all = ranks.join(", ");
+            let place = |one: &EndpointId| self.wiring.ranks().place(one.leader()).to_string();
+            let all = all.iter().map(place).collect::<Vec<_>>().join(", ");
             let what = what.told(|what| format!("{what}; at the same moment ended ranks {all}"));
             return FailedRank { endpoint: one, exit, what };
         }

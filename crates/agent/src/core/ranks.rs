@@ -286,7 +286,7 @@ fn a_rank_that_ends_well_before_it_registers_ends_the_run() {
 fn the_rank_that_a_launcher_lost_is_named_and_not_those_that_went_with_it() {
     let why = || fault!(SIGNAL, "lost its rank 1, which was ended by signal 11");
     let mut core = together();
-    core.launcher_lost_ranks(FIRST, vec![1], why());
+    core.launcher_lost_ranks(FIRST, vec![1], vec![], why());
     core.exited(FIRST, Exit::Signal(11));
     let (who, what) = named(&core);
     assert_eq!(who, SECOND);
@@ -297,7 +297,7 @@ fn the_rank_that_a_launcher_lost_is_named_and_not_those_that_went_with_it() {
     join(&mut core, FIRST);
     assert!(core.rank_process_ended(FIRST), "its launcher will tell more");
     assert!(core.ending().is_none());
-    core.launcher_lost_ranks(FIRST, vec![1], why());
+    core.launcher_lost_ranks(FIRST, vec![1], vec![], why());
     core.exited(FIRST, Exit::Signal(11));
     assert_eq!(named(&core).0, SECOND);
 
@@ -307,11 +307,26 @@ fn the_rank_that_a_launcher_lost_is_named_and_not_those_that_went_with_it() {
         join(&mut core, one);
     }
     assert!(core.rank_process_ended(SECOND) && core.rank_process_ended(FIRST));
-    core.launcher_lost_ranks(FIRST, vec![0, 1], why());
+    core.launcher_lost_ranks(FIRST, vec![0, 1], vec![], why());
     core.exited(FIRST, Exit::Signal(9));
     let (who, what) = named(&core);
     assert_eq!(who, SECOND);
     assert!(what.starts_with("was ended by signal SIGKILL"), "{what}");
+    assert!(what.ends_with("; at the same moment ended ranks 0, 1"), "{what}");
+}
+
+#[test]
+fn a_rank_that_its_launcher_reaped_is_named_and_not_those_that_the_launcher_ended_then() {
+    let mut core = together();
+    for one in [FIRST, SECOND] {
+        join(&mut core, one);
+    }
+    assert!(core.rank_process_ended(SECOND) && core.rank_process_ended(FIRST));
+    core.launcher_lost_ranks(FIRST, vec![0], vec![1], fault!(SIGNAL, "lost its rank 0"));
+    core.exited(FIRST, Exit::Signal(9));
+    let (who, what) = named(&core);
+    assert_eq!(who, SECOND);
+    assert!(what.starts_with("ended before it was done"), "{what}");
     assert!(what.ends_with("; at the same moment ended ranks 0, 1"), "{what}");
 }
 
@@ -323,7 +338,7 @@ fn a_rank_that_ends_well_too_early_is_named_and_not_those_that_its_launcher_ende
     }
     core.rank_ended_cleanly(FIRST, 1);
     assert!(core.rank_process_ended(FIRST));
-    core.launcher_lost_ranks(FIRST, vec![0], fault!(SIGNAL, "lost its rank 0"));
+    core.launcher_lost_ranks(FIRST, vec![0], vec![], fault!(SIGNAL, "lost its rank 0"));
     core.exited(FIRST, Exit::Signal(9));
     let (who, what) = named(&core);
     assert_eq!(who, SECOND);
@@ -333,7 +348,7 @@ fn a_rank_that_ends_well_too_early_is_named_and_not_those_that_its_launcher_ende
 #[test]
 fn what_a_launcher_lost_beside_its_ranks_is_the_first_reason_too() {
     let mut core = together();
-    core.launcher_lost_ranks(FIRST, vec![], fault!(SIGNAL, "lost hydra_pmi_proxy"));
+    core.launcher_lost_ranks(FIRST, vec![], vec![], fault!(SIGNAL, "lost hydra_pmi_proxy"));
     core.exited(FIRST, Exit::Signal(9));
     assert_eq!(named(&core), (FIRST, "lost hydra_pmi_proxy".to_owned()));
 }

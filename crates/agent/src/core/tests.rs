@@ -427,7 +427,12 @@ fn one_that_ends_before_it_registers_is_a_failure_however_it_ends() {
 #[test]
 fn what_a_launcher_lost_is_the_reason_and_not_how_it_ended_itself() {
     let mut core = both();
-    core.launcher_lost_ranks(MICRO, vec![2], fault!(SIGNAL, "lost its rank 2, which was ended by signal 9"));
+    core.launcher_lost_ranks(
+        MICRO,
+        vec![2],
+        vec![],
+        fault!(SIGNAL, "lost its rank 2, which was ended by signal 9"),
+    );
     core.exited(MICRO, Exit::Status(137));
     let Some(RunOutcome::Failed(failure)) = core.ending() else { panic!() };
     assert!(failure.what.text().contains("rank 2") && !failure.what.text().contains("137"), "{}", failure.what);

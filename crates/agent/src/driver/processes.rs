@@ -71,7 +71,12 @@ impl Driver<'_> {
                     if let Some(endpoint) = self.guarded.remove(&pid) {
                         let first = lost.as_ref().and_then(|lost| lost.ended).unwrap_or(ended);
                         if let Some(lost) = lost {
-                            self.core.launcher_lost_ranks(endpoint, lost.ranks.clone(), lost.why());
+                            self.core.launcher_lost_ranks(
+                                endpoint,
+                                lost.ranks.clone(),
+                                lost.unknown.clone(),
+                                lost.why(),
+                            );
                         }
                         self.gone(endpoint, first.into());
                     }
