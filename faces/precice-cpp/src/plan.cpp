@@ -12,8 +12,8 @@ namespace {
 constexpr char SEPARATOR = '\t';
 // The number of words of each kind of line.
 const std::map<std::string, std::size_t> WORDS = {
-    {"scheme", 3},  {"data", 3},  {"mesh", 5}, {"participant", 2}, {"provide", 3},
-    {"receive", 5}, {"write", 4}, {"read", 4}, {"map", 10},        {"exchange", 8}};
+    {"scheme", 2},  {"first", 2},   {"data", 3},  {"mesh", 5}, {"participant", 2}, {"provide", 3},
+    {"receive", 5}, {"write", 4},   {"read", 4},  {"map", 10}, {"exchange", 8}};
 
 std::vector<std::string> split(const std::string &line) {
     std::vector<std::string> words(1);
@@ -58,7 +58,8 @@ void Plan::read(const std::vector<std::string> &words) {
     const std::string &kind = words[0];
     if (kind == "scheme") {
         scheme = words[1];
-        first = words[2];
+    } else if (kind == "first") {
+        firsts.insert(words[1]);
     } else if (kind == "data") {
         vectors[words[1]] = words[2] == "vector";
     } else if (kind == "mesh") {

@@ -66,7 +66,8 @@ struct MeshKind {
 
 struct Plan {
     std::string scheme;
-    std::string first;
+    // The participants that compute first in a serial scheme.
+    std::set<std::string> firsts;
     std::map<std::string, bool> vectors;
     std::map<std::string, MeshKind> meshes;
     std::map<std::string, Role> roles;

@@ -523,7 +523,7 @@ std::optional<Window> Session::receive() {
 
 void Session::keep(const Exchange &exchange, const ligament::Message &message) {
     const bool goes_on = window_ && message.timestamp() == window_->begin && message.has_next_timestamp();
-    const bool is_second = plan_->is_serial() && plan_->first != name_;
+    const bool is_second = plan_->is_serial() && plan_->firsts.count(name_) == 0;
     const std::vector<double> values = message.array<double>().to_vector();
     const std::size_t each = values.size() / exchange.samples;
     for (const auto &place : role_->read) {

@@ -115,7 +115,7 @@ class Configuration:
     roles: dict
     exchanges: list
     scheme: str
-    first: str | None
+    firsts: list  # the participants that compute first in a serial scheme
     settings: dict
     warnings: list
     window_samples: int = 1
@@ -374,13 +374,13 @@ def read(path):
         dimensions[name] = int(given) if given in ("1", "2", "3") else 0
     participants = reader.names(top.all("participant"))
     roles = {name: role(reader, one, vectors, dimensions, participants) for name, one in participants.items()}
-    if len(schemes) != 1:
-        where = schemes[1] if schemes else root
-        reader.problem(where, f"there are {len(schemes)} coupling schemes, and one is wanted; several "
-                              "participants go into one <coupling-scheme:multi>")
+    if not schemes:
+        reader.problem(root, "there is no coupling scheme; add one, such as <coupling-scheme:parallel-explicit>")
         reader.finish()
-    configuration = Configuration(Path(path), vectors, dimensions, roles, [], "", None, {}, reader.warnings)
-    read_scheme(reader, schemes[0], configuration)
+    configuration = Configuration(Path(path), vectors, dimensions, roles, [], "", [], {}, reader.warnings)
+    for one in schemes:
+        read_scheme(reader, one, configuration)
+    check_schemes(reader, schemes, configuration)
     reader.within_leaves(root)
     reader.finish()
     check_data(reader, participants, configuration)
@@ -474,11 +474,22 @@ SCHEMES = {"serial-explicit": "serial-explicit", "parallel-explicit": "parallel-
            "multi": "parallel-implicit"}
 
 
+# The schemes that can stand beside each other: all of one kind.
+SEVERAL = ({"serial-explicit"}, {"parallel-explicit"})
+TIMES = {"window": "time window", "until": "end"}
+
+
 def read_scheme(reader, element, configuration):
     """Reads the coupling scheme into the settings of `ligament.mappers.implicit`."""
     name = element.name.split(":")[1]
     if name not in SCHEMES:
         reader.problem(element, f"the scheme \"{name}\" is not there; {', '.join(SCHEMES)} are")
+        reader.skip(element)
+        return
+    if configuration.scheme and {configuration.scheme, SCHEMES[name]} not in SEVERAL:
+        reader.problem(element, f"<{element.name}> stands beside a scheme that is {configuration.scheme}; "
+                                "several schemes are all parallel-explicit, or all serial-explicit, and "
+                                "participants that iterate go into one <coupling-scheme:multi>")
         reader.skip(element)
         return
     configuration.scheme = SCHEMES[name]
@@ -492,21 +503,34 @@ def read_scheme(reader, element, configuration):
         configuration.exchanges.append(exchange(reader, one, configuration))
     members = [reader.named(one, "name", configuration.roles) for one in element.all("participant")]
     for one in reader.only(element, "participants"):
-        configuration.first = reader.named(one, "first", configuration.roles)
-        members += [configuration.first, reader.named(one, "second", configuration.roles)]
+        members += [reader.named(one, "first", configuration.roles),
+                    reader.named(one, "second", configuration.roles)]
     check_members(reader, element, members)
     read_times(reader, element, settings)
     if configuration.scheme.startswith("serial"):
-        if configuration.first is None:
+        if not element.all("participants"):
             reader.problem(element, "a serial scheme needs <participants first=… second=…>")
-        first = [configuration.key(one) for one in configuration.exchanges if one.sender == configuration.first]
-        settings["first"] = " ".join(dict.fromkeys(first))
+        configuration.firsts += [one for one in members[:1] if one not in configuration.firsts]
     if configuration.implicit:
         settings["no_convergence"] = "warn"
         settings["acceleration"] = "none"
         read_measures(reader, element, configuration)
         for one in reader.only(element, *ACCELERATIONS):
             read_acceleration(reader, one, configuration)
+
+
+def check_schemes(reader, schemes, configuration):
+    """Ends the reading of all schemes: who computes first. Names participants that would be first and second."""
+    if not configuration.scheme.startswith("serial"):
+        return
+    for scheme in schemes:
+        for one in scheme.all("participants"):
+            second = one.attributes.get("second")
+            if second in configuration.firsts and second != one.attributes.get("first"):
+                reader.problem(one, f"\"{second}\" computes second here and first in another scheme; that is not "
+                                    "there: let it be first, or second, in all schemes")
+    first = [configuration.key(one) for one in configuration.exchanges if one.sender in configuration.firsts]
+    configuration.settings["first"] = " ".join(dict.fromkeys(first))
 
 
 def check_members(reader, scheme, members):
@@ -531,6 +555,8 @@ def exchange(reader, element, configuration):
 
 
 def read_times(reader, element, settings):
+    """Reads the times of a scheme. Those of several schemes are the same."""
+    others = {name: settings.pop(name) for name in ("window", "until") if name in settings}
     for one in reader.only(element, "time-window-size"):
         if one.attributes.get("method", "fixed") != "fixed":
             reader.problem(one, "the method \"first-participant\" is not there; give a \"value\"")
@@ -547,6 +573,9 @@ def read_times(reader, element, settings):
         if name not in settings:
             reader.problem(element, "the scheme needs <time-window-size> and <max-time> or <max-time-windows>")
             return
+        if others.get(name, settings[name]) != settings[name]:
+            reader.problem(element, f"the {TIMES[name]} is {settings[name]!r} here and {others[name]!r} in the "
+                                    "scheme before; give all schemes the same")
 
 
 def key_of(reader, element, attribute, configuration):

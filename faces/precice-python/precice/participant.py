@@ -477,7 +477,7 @@ class Participant:
         """Keeps the values within the window, and at its begin."""
         goes_on = self._window is not None and message.timestamp == self._window[0]
         serial = self._configuration.scheme.startswith("serial")
-        is_second = serial and self._configuration.first != self._name
+        is_second = serial and self._name not in self._configuration.firsts
         for place in self._places(exchange):
             count = self._configuration.samples(exchange)
             arrays = np.asarray(message.data).reshape(count, -1)

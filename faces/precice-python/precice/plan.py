@@ -17,7 +17,8 @@ def mapping_words(mapping):
 
 def lines(configuration):
     """The words of each line."""
-    yield "scheme", configuration.scheme, configuration.first or ""
+    yield "scheme", configuration.scheme
+    yield from (("first", name) for name in configuration.firsts)
     for name, is_vector in configuration.vectors.items():
         yield "data", name, "vector" if is_vector else "scalar"
     for name, dimensions in configuration.dimensions.items():

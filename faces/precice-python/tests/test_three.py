@@ -1,4 +1,4 @@
-"""Three participants in one scheme: `coupling-scheme:multi`."""
+"""Three participants in one scheme, `coupling-scheme:multi`, and in two explicit schemes."""
 
 import csv
 import sys
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from chain_alone import monolithic
+from chain_alone import BEGIN, NEIGHBOURS, STEP, monolithic
+from oscillator_alone import BETWEEN, MASS, WALL, stepped
 from precice import Error
 from precice.configuration import read
 
@@ -77,3 +78,54 @@ def test_three_masses_are_as_exact_as_one_program(coupled, acceleration, most):
     counts = iterations(ran)
     assert len(counts) == 100 and {converged for _, converged in counts} == {"1"}
     assert np.mean([count for count, _ in counts]) <= most
+
+
+def pairs(kind, *schemes):
+    """The configuration with two schemes of two participants, each with its first participant and an end."""
+    found = CHAIN[: CHAIN.index("  <coupling-scheme")]
+    for (first, second), until in schemes:
+        exchanges = "".join(f'<exchange data="{one}-Displacement" mesh="{one}-Mesh" from="{one}" to="{other}"'
+                            f' initialize="true"/>\n' for one, other in ((first, second), (second, first)))
+        found += (f'<coupling-scheme:{kind}>\n<participants first="{first}" second="{second}"/>\n'
+                  f'<max-time value="{until}"/>\n<time-window-size value="{STEP}"/>\n{exchanges}'
+                  f"</coupling-scheme:{kind}>\n")
+    return f"{found}</precice-configuration>\n"
+
+
+def explicit(is_serial):
+    """The displacements after 100 windows, each computed once; the masses at the ends are first."""
+    states = {name: (begin, 0.0) for name, begin in BEGIN.items()}
+
+    def pushed(name, by):
+        return sum(by[one][0] for one in NEIGHBOURS[name])
+
+    for _ in range(100):
+        before = dict(states)
+        for name in ("Left", "Right", "Middle"):
+            end = pushed(name, states if is_serial and name == "Middle" else before)
+            begin = pushed(name, before) if is_serial and name == "Middle" else end
+            parameters = MASS, WALL + BETWEEN * (len(NEIGHBOURS[name]) - 1), BETWEEN
+            states[name] = stepped(before[name], (begin, end), STEP, parameters)
+    return [states[name][0] for name in NAMES]
+
+
+@pytest.mark.parametrize("kind", ["parallel-explicit", "serial-explicit"])
+def test_two_explicit_schemes_have_one_participant_in_common(coupled, kind):
+    ran = coupled(pairs(kind, (("Left", "Middle"), 1.0), (("Right", "Middle"), 1.0)), **programs())
+    assert ran.status == 0, ran.text
+    found = [float(ran.said(name).split()[5]) for name in NAMES]
+    np.testing.assert_allclose(found, explicit(kind == "serial-explicit"), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind, schemes, text", [
+    ("serial-explicit", ((("Left", "Middle"), 1.0), (("Middle", "Right"), 1.0)), '"Middle" computes second here'),
+    ("parallel-explicit", ((("Left", "Middle"), 1.0), (("Middle", "Right"), 2.0)), "the end is 2.0 here and 1.0"),
+    ("parallel-implicit", ((("Left", "Middle"), 1.0), (("Middle", "Right"), 1.0)), "stands beside a scheme"),
+])
+def test_schemes_that_cannot_stand_beside_each_other_are_named_with_their_line(tmp_path, kind, schemes, text):
+    file = tmp_path / "config.xml"
+    file.write_text(pairs(kind, *schemes))
+    with pytest.raises(Error) as error:
+        read(file)
+    said = str(error.value).splitlines()
+    assert any("config.xml:" in line and text in line for line in said), said
