@@ -89,12 +89,6 @@ bool Participant::requiresGradientDataFor(string_view meshName, string_view data
     session_->data_dimensions(text(meshName), text(dataName));
     return false;
 }
-void Participant::startProfilingSection(string_view) {
-    session_->open_section();
-}
-void Participant::stopLastProfilingSection() {
-    session_->close_section();
-}
 
 VertexID Participant::setMeshVertex(string_view meshName, span<const double> position) {
     check_count("setMeshVertex", position.size(), static_cast<std::size_t>(getMeshDimensions(meshName)));

@@ -119,12 +119,6 @@ int precicec_requiresMeshConnectivityFor(const char *meshName) {
 int precicec_requiresGradientDataFor(const char *meshName, const char *dataName) {
     return with_own([&](Participant &one) { return one.requiresGradientDataFor(meshName, dataName); });
 }
-void precicec_startProfilingSection(const char *sectionName) {
-    with_own([&](Participant &one) { one.startProfilingSection(sectionName); });
-}
-void precicec_stopLastProfilingSection(void) {
-    with_own([](Participant &one) { one.stopLastProfilingSection(); });
-}
 
 int precicec_setMeshVertex(const char *meshName, const double *coordinates) {
     return with_own([&](Participant &one) {

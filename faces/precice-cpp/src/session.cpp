@@ -143,14 +143,6 @@ void Session::finalize() {
     instance_->finish();
 }
 
-void Session::close_section() {
-    if (sections_ == 0) {
-        throw Error("stopLastProfilingSection() was called and no section is open; call startProfilingSection() "
-                    "before");
-    }
-    --sections_;
-}
-
 int Session::mesh_dimensions(const std::string &mesh) const {
     return static_cast<int>(points(mesh).dimensions);
 }

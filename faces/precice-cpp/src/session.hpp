@@ -51,9 +51,6 @@ public:
     bool needs_initial_data() const;
     bool takes_checkpoint();
     bool restores_checkpoint();
-    // Sections of time are counted only.
-    void open_section() { ++sections_; }
-    void close_section();
 
     // Adds points, and returns the number of the first of them.
     int add_points(const std::string &mesh, const double *coordinates, std::size_t count);
@@ -120,7 +117,6 @@ private:
     bool is_complete_ = false;
     bool saves_ = false;
     bool restores_ = false;
-    int sections_ = 0;
 };
 
 }  // namespace precice::impl

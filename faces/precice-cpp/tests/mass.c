@@ -32,10 +32,8 @@ int main(int count, char **arguments) {
     check(precicec_getMeshDimensions(mesh) == 2 && precicec_getDataDimensions(mesh, own) == 1, "dimensions");
     check(!precicec_requiresMeshConnectivityFor(mesh), "connectivity");
     check(!precicec_requiresGradientDataFor(mesh, own), "gradients");
-    precicec_startProfilingSection("vertices");
     check(precicec_setMeshVertex(mesh, origin) == 0, "vertex");
     precicec_setMeshVertices(mesh, 3, places, ids);
-    precicec_stopLastProfilingSection();
     check(ids[0] == 1 && ids[2] == 3 && precicec_getMeshVertexSize(mesh) == 4, "vertices");
     precicec_setMeshEdge(mesh, 0, 1);
     precicec_setMeshEdges(mesh, 2, cells);

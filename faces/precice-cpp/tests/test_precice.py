@@ -46,8 +46,7 @@ def test_the_oscillator_in_two_languages_is_as_exact_as_one_program(program, cou
     ("one_way.cpp", "one_way.py", "Flow", "3 0.0 1.0 1.0 2.0 2.0 3.0"),
     ("one_way.py", "one_way.cpp", "Tracer", "3 0.0 0.0 1.0 1.0 2.0 2.0"),
 ])
-def test_a_participant_that_reads_nothing_knows_the_windows(program, coupled, tmp_path, flow, tracer, first,
-                                                            reads):
+def test_a_participant_that_reads_nothing_knows_the_windows(program, coupled, tmp_path, flow, tracer, first, reads):
     second = "Tracer" if first == "Flow" else "Flow"
     text = (PYTHON_FACE / "tests/one_way.xml").read_text().replace("SCHEME", "serial-explicit")
     text = text.replace("FIRST", first).replace("SECOND", second).replace("IMPLICIT", "")

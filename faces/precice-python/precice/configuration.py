@@ -398,7 +398,7 @@ def read(path):
     participants = reader.names(top.all("participant"))
     roles = {name: role(reader, one, vectors, dimensions, participants) for name, one in participants.items()}
     if not schemes:
-        reader.problem(root, "there is no coupling scheme; add <coupling-scheme:parallel-explicit>, for example")
+        reader.problem(root, "there is no coupling scheme; add one, such as <coupling-scheme:parallel-explicit>")
         reader.finish()
     configuration = Configuration(Path(path), vectors, dimensions, roles, [], "", [], {}, reader.warnings)
     for one in schemes:
@@ -543,15 +543,15 @@ def read_scheme(reader, element, configuration):
 
 
 def check_schemes(reader, schemes, configuration):
-    """Says who computes first in all schemes. Names participants that would be first and second."""
+    """Ends the reading of all schemes: who computes first. Names participants that would be first and second."""
     if not configuration.scheme.startswith("serial"):
         return
     for scheme in schemes:
         for one in scheme.all("participants"):
             second = one.attributes.get("second")
             if second in configuration.firsts and second != one.attributes.get("first"):
-                reader.problem(one, f"\"{second}\" computes second here and first in another scheme, which is "
-                                    "not there; let it be first, or second, in all schemes")
+                reader.problem(one, f"\"{second}\" computes second here and first in another scheme; that is not "
+                                    "there: let it be first, or second, in all schemes")
     configuration.settings["first"] = " ".join(keys_from(configuration, configuration.firsts))
 
 

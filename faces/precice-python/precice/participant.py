@@ -127,7 +127,6 @@ class Participant:
         self._state = "made"
         self._complete = False
         self._saves = self._restores = False
-        self._sections = 0
 
     # Steering
 
@@ -243,17 +242,6 @@ class Participant:
     def requires_gradient_data_for(self, mesh_name, data_name):
         self._mesh(mesh_name)
         return False
-
-    # Sections of time, without effect: `ligament timeline` shows where time goes
-
-    def start_profiling_section(self, section_name):
-        self._sections += 1
-
-    def stop_last_profiling_section(self):
-        if not self._sections:
-            raise Error("stop_last_profiling_section() was called and no section is open; call "
-                        "start_profiling_section() before")
-        self._sections -= 1
 
     # Meshes
 
@@ -496,8 +484,8 @@ class Participant:
             message = self._instance.receive(f"read_{self._clock}")
             times = (message.timestamp, message.next_timestamp)
         if times is None:
-            raise Error(f"\"{self._name}\" has no part in an <exchange>, so nobody waits for it; take it "
-                        "out of the run")
+            raise Error(f"\"{self._name}\" has no part in an <exchange>, so nobody waits for it; take it out of "
+                        "the run")
         return times
 
     def _keep(self, exchange, message):

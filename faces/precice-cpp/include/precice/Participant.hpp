@@ -49,9 +49,6 @@ public:
     bool requiresMeshConnectivityFor(string_view meshName) const;
     // Always false: no mapping takes gradients.
     bool requiresGradientDataFor(string_view meshName, string_view dataName) const;
-    // Without effect: ligament timeline shows where time goes. Throws Error if no section is open.
-    void startProfilingSection(string_view sectionName);
-    void stopLastProfilingSection();
 
     VertexID setMeshVertex(string_view meshName, span<const double> position);
     int getMeshVertexSize(string_view meshName) const;

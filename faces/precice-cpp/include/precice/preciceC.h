@@ -30,9 +30,6 @@ int precicec_requiresWritingCheckpoint(void);
 int precicec_requiresReadingCheckpoint(void);
 int precicec_requiresMeshConnectivityFor(const char *meshName);
 int precicec_requiresGradientDataFor(const char *meshName, const char *dataName);
-// Without effect: ligament timeline shows where time goes.
-void precicec_startProfilingSection(const char *sectionName);
-void precicec_stopLastProfilingSection(void);
 
 int precicec_setMeshVertex(const char *meshName, const double *coordinates);
 int precicec_getMeshVertexSize(const char *meshName);
