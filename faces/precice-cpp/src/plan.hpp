@@ -43,13 +43,6 @@ struct Exchange {
     std::size_t samples = 1;
 };
 
-// A number that a participant without data to read gets, to know the windows by its timestamps.
-struct Clock {
-    std::string key;
-    std::string sender;
-    std::string receiver;
-};
-
 // Data and a mesh.
 using DataOnMesh = std::pair<std::string, std::string>;
 
@@ -79,7 +72,6 @@ struct Plan {
     std::map<std::string, MeshKind> meshes;
     std::map<std::string, Role> roles;
     std::vector<Exchange> exchanges;
-    std::vector<Clock> clocks;
 
     // Reads the lines of the setting. Throws Error.
     explicit Plan(const std::string &text);

@@ -90,7 +90,6 @@ void Session::initialize() {
         steps_[one->key] = {{0.0, values}};
         send_window(*one, 0.0);
     }
-    send_clocks(0.0);
     for (const Exchange *one : exchanges_to()) {
         const ligament::Message message = instance_->receive("initial_" + one->key);
         for (const auto &place : role_->read) {
@@ -122,7 +121,6 @@ void Session::advance(double step) {
     }
     if (!is_last) return;
     for (const Exchange *one : exchanges_from()) send_window(*one, window_->end);
-    send_clocks(window_->end);
     const auto next = receive();
     if (next && next->begin == window_->begin) {
         for (auto &steps : steps_) steps.second.resize(1);
@@ -508,30 +506,17 @@ std::vector<double> Session::on_local_mesh(const Exchange &exchange, const std::
     return mapped({"read", exchange.mesh, mesh, false, {}}, values, width);
 }
 
-void Session::send_clocks(double time) {
-    for (const Clock &clock : plan_->clocks) {
-        if (clock.sender == name_) instance_->send("write_" + clock.key, time, 0.0);
-    }
-}
-
-// Receives the values of a window, and returns its begin and end; nothing after the last window.
 std::optional<Window> Session::receive() {
     std::optional<Window> window;
-    bool has_times = false;
-    const auto take = [&](const std::string &key) {
-        ligament::Message message = instance_->receive("read_" + key);
-        has_times = true;
+    const auto received = exchanges_to();
+    if (received.empty()) {
+        throw Error(quoted(name_) + " receives no data, so it cannot know when a window has ended");
+    }
+    for (const Exchange *one : received) {
+        const ligament::Message message = instance_->receive("read_" + one->key);
         window.reset();
         if (message.has_next_timestamp()) window = Window{message.timestamp(), message.next_timestamp()};
-        return message;
-    };
-    for (const Exchange *one : exchanges_to()) keep(*one, take(one->key));
-    for (const Clock &clock : plan_->clocks) {
-        if (clock.receiver == name_) take(clock.key);
-    }
-    if (!has_times) {
-        throw Error(quoted(name_) +
-                    " has no part in an <exchange>, so nobody waits for it; take it out of the run");
+        keep(*one, message);
     }
     return window;
 }

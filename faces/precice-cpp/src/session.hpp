@@ -88,7 +88,6 @@ private:
     std::vector<double> &buffer(const DataOnMesh &place);
     std::vector<const Exchange *> exchanges_from() const;
     std::vector<const Exchange *> exchanges_to() const;
-    void send_clocks(double time);
     void exchange_meshes();
     void send(const std::string &port, double time, const std::vector<double> &values, std::size_t width);
     void send_window(const Exchange &exchange, double time);

@@ -42,22 +42,6 @@ def test_the_oscillator_in_two_languages_is_as_exact_as_one_program(program, cou
     np.testing.assert_allclose(found, monolithic(0.01, 100)[-1], atol=1e-7)
 
 
-@pytest.mark.parametrize("flow, tracer, first, reads", [
-    ("one_way.cpp", "one_way.py", "Flow", "3 0.0 1.0 1.0 2.0 2.0 3.0"),
-    ("one_way.py", "one_way.cpp", "Tracer", "3 0.0 0.0 1.0 1.0 2.0 2.0"),
-])
-def test_a_participant_that_reads_nothing_knows_the_windows(program, coupled, tmp_path, flow, tracer, first, reads):
-    second = "Tracer" if first == "Flow" else "Flow"
-    text = (PYTHON_FACE / "tests/one_way.xml").read_text().replace("SCHEME", "serial-explicit")
-    text = text.replace("FIRST", first).replace("SECOND", second).replace("IMPLICIT", "")
-    script = f"{sys.executable} {PYTHON_FACE / 'tests/one_way.py'}"
-    commands = {name: f"{script if source == 'one_way.py' else program(source)} {name}"
-                for source, name in ((flow, "Flow"), (tracer, "Tracer"))}
-    ran = coupled(text, **commands)
-    assert ran.returncode == 0, ran.stdout
-    assert [said(tmp_path / "run", name) for name in ("Flow", "Tracer")] == ["3", reads]
-
-
 def test_samples_make_several_steps_as_exact_as_one_program_with_these_steps(program, coupled, tmp_path):
     right = PYTHON.format("Right-Mass", 0.0).rsplit(" ", 1)[0]
     ran = coupled(OSCILLATOR.replace("ACCELERATION", AITKEN), samples=4, Right_Mass=f"{right} 4",

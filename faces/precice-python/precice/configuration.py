@@ -106,16 +106,6 @@ class Role:
 
 
 @dataclass
-class Clock:
-    """A number that a participant without data to read gets from one that reads its data. By its timestamps it
-    knows the windows."""
-
-    key: str
-    sender: str
-    receiver: str
-
-
-@dataclass
 class Configuration:
     """A whole configuration."""
 
@@ -139,19 +129,6 @@ class Configuration:
         others = {(one.mesh, one.sender) for one in self.exchanges if one.data == exchange.data}
         name = exchange.data if len(others) == 1 else f"{exchange.data}_{exchange.mesh}_{exchange.sender}"
         return identifier(name)
-
-    def clocks(self):
-        """A clock for each participant that sends data and gets none."""
-        senders, receivers = ({getattr(one, end) for one in self.exchanges} for end in ("sender", "receiver"))
-        keys = {self.key(one) for one in self.exchanges}
-        found = []
-        for name in sorted(senders - receivers):
-            key = f"clock_{identifier(name)}"
-            while key in keys:
-                key += "_"
-            giver = next(one.receiver for one in self.exchanges if one.sender == name)
-            found.append(Clock(key, giver, name))
-        return found
 
     def needs_cells(self, mesh):
         """True if a mapping of a participant projects on a mesh."""
@@ -552,14 +529,8 @@ def check_schemes(reader, schemes, configuration):
             if second in configuration.firsts and second != one.attributes.get("first"):
                 reader.problem(one, f"\"{second}\" computes second here and first in another scheme; that is not "
                                     "there: let it be first, or second, in all schemes")
-    configuration.settings["first"] = " ".join(keys_from(configuration, configuration.firsts))
-
-
-def keys_from(configuration, senders):
-    """The ports of the data and clocks of some participants."""
-    data = [configuration.key(one) for one in configuration.exchanges if one.sender in senders]
-    clocks = [one.key for one in configuration.clocks() if one.sender in senders]
-    return list(dict.fromkeys(data + clocks))
+    first = [configuration.key(one) for one in configuration.exchanges if one.sender in configuration.firsts]
+    configuration.settings["first"] = " ".join(dict.fromkeys(first))
 
 
 def check_members(reader, scheme, members):

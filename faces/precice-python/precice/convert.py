@@ -35,9 +35,6 @@ def conduits(configuration):
         join(f"{sender}.write_{key}", f"{COUPLING}.{key}_in")
         join(f"{COUPLING}.{key}_out", f"{receiver}.read_{key}")
         join(f"{sender}.initial_{key}", f"{receiver}.initial_{key}")
-    for one in configuration.clocks():
-        join(f"{identifier(one.sender)}.write_{one.key}", f"{COUPLING}.{one.key}_in")
-        join(f"{COUPLING}.{one.key}_out", f"{identifier(one.receiver)}.read_{one.key}")
     return found
 
 

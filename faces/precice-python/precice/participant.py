@@ -35,8 +35,6 @@ def ports(configuration, name):
             sending += [f"initial_{key}", f"write_{key}"]
         if one.receiver == name:
             receiving += [f"initial_{key}", f"read_{key}"]
-    sending += [f"write_{one.key}" for one in configuration.clocks() if one.sender == name]
-    receiving += [f"read_{one.key}" for one in configuration.clocks() if one.receiver == name]
     return {Operator.O_I: list(dict.fromkeys(sending)), Operator.S: list(dict.fromkeys(receiving))}
 
 
@@ -114,9 +112,6 @@ class Participant:
                                        if getattr(one, end) == participant_name}
                                       for end in ("sender", "receiver"))
         named = [*self._role.provided, *self._role.received]
-        clocks = self._configuration.clocks()
-        self._clocks_sent = [one.key for one in clocks if one.sender == participant_name]
-        self._clock = next((one.key for one in clocks if one.receiver == participant_name), None)
         self._meshes = {mesh: Mesh(mesh, self._configuration.dimensions[mesh]) for mesh in named}
         self._written = {}  # (mesh, data) → values on that mesh
         self._came = {}  # (mesh, data) → values at the window's begin, and samples at equal distances
@@ -144,7 +139,6 @@ class Participant:
             self._steps[key] = [(0.0, values)]
             self._instance.send(f"initial_{key}", Message(0.0, data=values))
             self._instance.send(f"write_{key}", Message(0.0, data=self._samples(key, one)))
-        self._send_clocks(0.0)
         for key, one in self._received.items():
             message = self._instance.receive(f"initial_{key}")
             for place in self._places(one):
@@ -174,7 +168,6 @@ class Participant:
             return
         for key, one in self._sent.items():
             self._instance.send(f"write_{key}", Message(self._window[1], data=self._samples(key, one)))
-        self._send_clocks(self._window[1])
         times = self._receive()
         if times[1] is not None and times[0] == self._window[0]:
             self._steps = {key: steps[:1] for key, steps in self._steps.items()}
@@ -469,10 +462,6 @@ class Participant:
         values = np.asarray(values).reshape(-1, self._configuration.width(exchange.data, exchange.mesh))
         return self._mapped("read", exchange.mesh, place[0], values)
 
-    def _send_clocks(self, time):
-        for key in self._clocks_sent:
-            self._instance.send(f"write_{key}", Message(time, data=0.0))
-
     def _receive(self):
         """Receives the values of a window, and returns its begin and end, which is `None` after the last."""
         times = None
@@ -480,12 +469,8 @@ class Participant:
             message = self._instance.receive(f"read_{key}")
             times = (message.timestamp, message.next_timestamp)
             self._keep(one, message)
-        if self._clock:
-            message = self._instance.receive(f"read_{self._clock}")
-            times = (message.timestamp, message.next_timestamp)
         if times is None:
-            raise Error(f"\"{self._name}\" has no part in an <exchange>, so nobody waits for it; take it out of "
-                        "the run")
+            raise Error(f"\"{self._name}\" receives no data, so it cannot know when a window has ended")
         return times
 
     def _keep(self, exchange, message):

@@ -34,7 +34,6 @@ def lines(configuration):
     for one in configuration.exchanges:
         yield ("exchange", configuration.key(one), one.data, one.mesh, one.sender, one.receiver,
                "initialize" if one.initialize else "", configuration.samples(one))
-    yield from (("clock", one.key, one.sender, one.receiver) for one in configuration.clocks())
 
 
 def plan(configuration):
