@@ -165,10 +165,13 @@ class Configuration:
 
     def written_mesh(self, exchange):
         """The mesh on which the sender writes the data of an exchange; `None` if there is none."""
+        return next(iter(self.written_meshes(exchange)), None)
+
+    def written_meshes(self, exchange):
+        """The meshes on which the sender writes data that are joined to those of an exchange."""
         role = self.roles[exchange.sender]
-        local = [mesh for data, mesh in role.written if data == exchange.data]
-        joined = [mesh for mesh in local if role.maps("write", mesh, exchange.mesh)]
-        return exchange.mesh if exchange.mesh in local else next(iter(joined), None)
+        return [mesh for data, mesh in role.written if data == exchange.data
+                and (mesh == exchange.mesh or role.maps("write", mesh, exchange.mesh))]
 
     def read_places(self, exchange):
         """The meshes and data on which the receiver reads the data of an exchange."""
@@ -512,11 +515,18 @@ def check_data(reader, participants, configuration, scheme):
     """Names data that are read and never come, and data that are sent and never written or mapped."""
     for name, role in configuration.roles.items():
         received = [one for one in configuration.exchanges if one.receiver == name]
-        come = [place for one in received for place in configuration.read_places(one)]
+        come = {}
+        for one in received:
+            for place in configuration.read_places(one):
+                come.setdefault(place, {})[one.mesh, one.sender] = f"\"{one.mesh}\" from \"{one.sender}\""
         for one in participants[name].all("read-data"):
             data, mesh = one.attributes["name"], one.attributes["mesh"]
             if data not in {other.data for other in received}:
                 reader.problem(one, f"\"{name}\" reads \"{data}\", and no <exchange> brings it")
+            elif len(come.get((mesh, data), ())) > 1:
+                ways = " and on ".join(come[mesh, data].values())
+                reader.problem(one, f"\"{name}\" reads \"{data}\" on \"{mesh}\", and it comes on {ways}; one "
+                                    "of them is wanted")
             elif (mesh, data) not in come:
                 sources = listed(dict.fromkeys(f"\"{other.mesh}\"" for other in received if other.data == data))
                 reader.problem(one, f"\"{name}\" reads \"{data}\" on \"{mesh}\", and it comes on {sources}; "
@@ -527,10 +537,15 @@ def check_data(reader, participants, configuration, scheme):
                 reader.problem(element, f"\"{name}\" has no mesh \"{one.mesh}\"; add <provide-mesh> or "
                                         "<receive-mesh>")
         local = [mesh for data, mesh in configuration.roles[one.sender].written if data == one.data]
+        joined = configuration.written_meshes(one)
         if not local:
             reader.problem(element, f"\"{one.sender}\" sends \"{one.data}\", and has no <write-data> for "
                                     "it")
-        elif configuration.written_mesh(one) is None:
+        elif len(joined) > 1:
+            meshes = " and on ".join(f"\"{mesh}\"" for mesh in joined)
+            reader.problem(element, f"\"{one.sender}\" writes \"{one.data}\" on {meshes}, and each of them "
+                                    f"goes to \"{one.mesh}\"; one of them is wanted")
+        elif not joined:
             reader.problem(element, f"\"{one.sender}\" sends \"{one.data}\" on \"{one.mesh}\", and writes it "
                                     f"on \"{local[0]}\"; add <mapping:nearest-neighbor direction=\"write\" …> "
                                     "between the meshes")

@@ -90,6 +90,14 @@ def test_the_number_of_iterations_is_unlimited_with_measures_alone(tmp_path, lim
      '<exchange data="Heat" mesh="Left-Sink"', '"Source" has no mesh "Left-Sink"'),
     ('<write-data name="Heat" mesh="Left-Source"/>', "", '<exchange data="Heat" mesh="Left-Source"',
      'writes it on "Right-Source"; add <mapping:nearest-neighbor direction="write"'),
+    ('from="Right-Source" to="Right-Sink"', 'from="Right-Source" to="Left-Sink"',
+     '<read-data name="Heat" mesh="Left-Sink"',
+     'comes on "Left-Source" from "Source" and on "Right-Source" from "Source"; one of them is wanted'),
+    ('<write-data name="Heat" mesh="Left-Source"/>', '<write-data name="Heat" mesh="Left-Source"/>'
+     '<mapping:nearest-neighbor direction="write" from="Right-Source" to="Left-Source" '
+     'constraint="consistent"/>',
+     '<exchange data="Heat" mesh="Left-Source"',
+     'writes "Heat" on "Left-Source" and on "Right-Source", and each of them goes to'),
 ])
 def test_what_is_not_joined_is_told_with_its_line(tmp_path, old, new, line, text):
     assert old in PARTS
