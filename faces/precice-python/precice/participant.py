@@ -89,16 +89,16 @@ class Participant:
     """
 
     @as_error()
-    def __init__(self, participant_name, configuration_file_name, solver_process_index, solver_process_size,
+    def __init__(self, solver_name, configuration_file_name, solver_process_index, solver_process_size,
                  communicator=None):
         if (solver_process_index, solver_process_size) != (0, 1):
-            raise Error(f"the participant \"{participant_name}\" has {solver_process_size} processes; a face "
+            raise Error(f"the participant \"{solver_name}\" has {solver_process_size} processes; a face "
                         "for parallel participants is not there: take 0 and 1")
-        self._name = participant_name
+        self._name = solver_name
         try:
             self._instance = Instance()
         except RegistrationError as error:
-            raise Error(f"\"{participant_name}\" does not take part in a run: {error}; make a model of the "
+            raise Error(f"\"{solver_name}\" does not take part in a run: {error}; make a model of the "
                         "configuration by precice-to-ligament, and start it by ligament run") from error
         file = configuration_file_name
         if "precice_config" in self._instance.list_settings():
@@ -106,15 +106,15 @@ class Participant:
         self._configuration = configurations.read(Path(os.fsdecode(file)))
         if "precice_samples" in self._instance.list_settings():
             self._configuration.window_samples = self._instance.get_setting("precice_samples", "int")
-        if participant_name not in self._configuration.roles:
-            raise Error(f"{file} has no participant \"{participant_name}\"; it has "
+        if solver_name not in self._configuration.roles:
+            raise Error(f"{file} has no participant \"{solver_name}\"; it has "
                         f"{', '.join(self._configuration.roles)}")
-        self._role = self._configuration.roles[participant_name]
+        self._role = self._configuration.roles[solver_name]
         # The exchanges in which this participant sends, by the names of their ports: one for all receivers on a
         # mesh. And those in which it receives.
         self._sent, self._received = ({self._configuration.key(one): one
                                        for one in self._configuration.exchanges
-                                       if getattr(one, end) == participant_name}
+                                       if getattr(one, end) == solver_name}
                                       for end in ("sender", "receiver"))
         named = [*self._role.provided, *self._role.received]
         self._meshes = {mesh: Mesh(mesh, self._configuration.dimensions[mesh]) for mesh in named}
@@ -157,13 +157,13 @@ class Participant:
         self._begin_window(self._receive())
 
     @as_error()
-    def advance(self, computed_time_step_size):
+    def advance(self, computed_timestep_length):
         """Ends a time step. At the end of a window, exchanges values and waits for those of the next."""
         self._ongoing("advance")
         if self._saves or self._restores:
             call = "requires_writing_checkpoint" if self._saves else "requires_reading_checkpoint"
             raise Error(f"{call}() was not called before advance(); an implicit scheme needs both in each step")
-        most, step = self.get_max_time_step_size(), float(computed_time_step_size)
+        most, step = self.get_max_time_step_size(), float(computed_timestep_length)
         length = self._window[1] - self._window[0]
         if not 0 < step <= most + SLACK * length:
             raise Error(f"advance({step!r}): the time step must be above 0 and at most {most!r}, what is "
@@ -295,15 +295,17 @@ class Participant:
     def set_mesh_triangles(self, mesh_name, vertices):
         self._own_mesh(mesh_name).cells.add_triangles(self._corners(mesh_name, vertices, 3))
 
-    def set_mesh_quad(self, mesh_name, *vertex_ids):
-        self.set_mesh_quads(mesh_name, vertex_ids)
+    def set_mesh_quad(self, mesh_name, first_vertex_id, second_vertex_id, third_vertex_id, fourth_vertex_id):
+        self.set_mesh_quads(mesh_name, [first_vertex_id, second_vertex_id, third_vertex_id, fourth_vertex_id])
 
     def set_mesh_quads(self, mesh_name, vertices):
         mesh = self._own_mesh(mesh_name)
         mesh.cells.add_quads(self._corners(mesh_name, vertices, 4), mesh.points)
 
-    def set_mesh_tetrahedron(self, mesh_name, *vertex_ids):
-        self.set_mesh_tetrahedra(mesh_name, vertex_ids)
+    def set_mesh_tetrahedron(self, mesh_name, first_vertex_id, second_vertex_id, third_vertex_id,
+                             fourth_vertex_id):
+        self.set_mesh_tetrahedra(mesh_name,
+                                 [first_vertex_id, second_vertex_id, third_vertex_id, fourth_vertex_id])
 
     def set_mesh_tetrahedra(self, mesh_name, vertices):
         """No mapping needs tetrahedra."""
@@ -312,7 +314,7 @@ class Participant:
 
     # Profiling
 
-    def start_profiling_section(self, section_name):
+    def start_profiling_section(self, event_name):
         """Without effect: `ligament timeline` shows where time goes."""
 
     def stop_last_profiling_section(self):
