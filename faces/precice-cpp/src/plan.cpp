@@ -12,8 +12,8 @@ namespace {
 constexpr char SEPARATOR = '\t';
 // The number of words of each kind of line.
 const std::map<std::string, std::size_t> WORDS = {
-    {"scheme", 2},  {"first", 2},   {"data", 3},  {"mesh", 5}, {"participant", 2}, {"provide", 3},
-    {"receive", 5}, {"write", 4},   {"read", 4},  {"map", 10}, {"exchange", 8}};
+    {"scheme", 2},  {"first", 2}, {"data", 3}, {"mesh", 5}, {"participant", 2}, {"provide", 3},
+    {"receive", 5}, {"write", 4}, {"read", 4}, {"map", 10}, {"exchange", 8},    {"clock", 4}};
 
 std::vector<std::string> split(const std::string &line) {
     std::vector<std::string> words(1);
@@ -78,6 +78,8 @@ void Plan::read(const std::vector<std::string> &words) {
     } else if (kind == "map") {
         const Basis basis{words[6], number<double>(words[7]), number<double>(words[8]), words[9]};
         roles[words[1]].mappings.push_back({words[2], words[3], words[4], words[5] == "conservative", basis});
+    } else if (kind == "clock") {
+        clocks.push_back({words[1], words[2], words[3]});
     } else {
         exchanges.push_back({words[1], words[2], words[3], words[4], words[5], words[6] == "initialize",
                              number<std::size_t>(words[7])});

@@ -43,6 +43,13 @@ struct Exchange {
     std::size_t samples = 1;
 };
 
+// A number for each window, by which a participant that receives no data sees the windows.
+struct Clock {
+    std::string key;
+    std::string sender;
+    std::string receiver;
+};
+
 // Data and a mesh.
 using DataOnMesh = std::pair<std::string, std::string>;
 
@@ -72,6 +79,7 @@ struct Plan {
     std::map<std::string, MeshKind> meshes;
     std::map<std::string, Role> roles;
     std::vector<Exchange> exchanges;
+    std::vector<Clock> clocks;
 
     // Reads the lines of the setting. Throws Error.
     explicit Plan(const std::string &text);

@@ -194,6 +194,13 @@ void precicec_readData(const char *meshName, const char *dataName, int size, con
     });
 }
 
+void precicec_startProfilingSection(const char *sectionName) {
+    with_own([&](Participant &one) { one.startProfilingSection(sectionName); });
+}
+void precicec_stopLastProfilingSection(void) {
+    with_own([](Participant &one) { one.stopLastProfilingSection(); });
+}
+
 const char *precicec_getVersionInformation(void) {
     static const std::string version = precice::getVersionInformation();
     return version.c_str();

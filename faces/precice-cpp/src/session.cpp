@@ -84,16 +84,19 @@ void Session::initialize() {
     state_ = State::coupling;
     exchange_meshes();
     for (const Exchange *one : exchanges_from()) {
-        const auto values = on_exchange_mesh(*one);
+        auto values = on_exchange_mesh(*one);
+        if (!one->is_initialized) values.assign(values.size(), 0.0);
         const auto width = static_cast<std::size_t>(plan_->width(one->data, one->mesh));
         send("initial_" + one->key, 0.0, values, width);
         steps_[one->key] = {{0.0, values}};
         send_window(*one, 0.0);
     }
+    send_clocks(0.0);
+    // What is not written for a time step is 0 in it.
+    written_.clear();
     for (const Exchange *one : exchanges_to()) {
         const ligament::Message message = instance_->receive("initial_" + one->key);
-        for (const auto &place : role_->read) {
-            if (place.first != one->data) continue;
+        for (const auto &place : read_places(*one)) {
             const auto values = on_local_mesh(*one, place.second, message.array<double>().to_vector());
             came_[place] = {values, {values}};
         }
@@ -119,8 +122,10 @@ void Session::advance(double step) {
     for (const Exchange *one : exchanges_from()) {
         if (is_last || one->samples > 1) steps_[one->key].push_back({done_, on_exchange_mesh(*one)});
     }
+    written_.clear();
     if (!is_last) return;
     for (const Exchange *one : exchanges_from()) send_window(*one, window_->end);
+    send_clocks(window_->end);
     const auto next = receive();
     if (next && next->begin == window_->begin) {
         for (auto &steps : steps_) steps.second.resize(1);
@@ -468,6 +473,37 @@ void Session::send_window(const Exchange &exchange, double time) {
     instance_->send(port, time, array);
 }
 
+void Session::send_clocks(double time) {
+    for (const Clock &one : plan_->clocks) {
+        if (one.sender == name_) instance_->send("write_" + one.key, time, 0.0);
+    }
+}
+
+bool Session::maps(const std::string &direction, const std::string &source, const std::string &target) const {
+    return std::any_of(role_->mappings.begin(), role_->mappings.end(), [&](const Mapping &one) {
+        return one.direction == direction && one.source == source && one.target == target;
+    });
+}
+
+std::string Session::written_mesh(const Exchange &exchange) const {
+    std::string mesh;
+    for (const auto &place : role_->written) {
+        if (place.first != exchange.data) continue;
+        if (place.second == exchange.mesh) return exchange.mesh;
+        if (mesh.empty() && maps("write", place.second, exchange.mesh)) mesh = place.second;
+    }
+    return mesh;
+}
+
+std::vector<DataOnMesh> Session::read_places(const Exchange &exchange) const {
+    std::vector<DataOnMesh> places;
+    for (const auto &place : role_->read) {
+        if (place.first != exchange.data) continue;
+        if (place.second == exchange.mesh || maps("read", exchange.mesh, place.second)) places.push_back(place);
+    }
+    return places;
+}
+
 std::vector<double> Session::mapped(const Mapping &wanted, const std::vector<double> &values,
                                     std::size_t width) {
     if (wanted.source == wanted.target) return values;
@@ -492,10 +528,7 @@ std::vector<double> Session::mapped(const Mapping &wanted, const std::vector<dou
 
 // The written data, on the mesh of an exchange.
 std::vector<double> Session::on_exchange_mesh(const Exchange &exchange) {
-    std::string local;
-    for (const auto &[data, mesh] : role_->written) {
-        if (data == exchange.data && (local.empty() || mesh == exchange.mesh)) local = mesh;
-    }
+    const std::string local = written_mesh(exchange);
     const auto width = static_cast<std::size_t>(plan_->width(exchange.data, exchange.mesh));
     return mapped({"write", local, exchange.mesh, false, {}}, buffer({exchange.data, local}), width);
 }
@@ -509,9 +542,7 @@ std::vector<double> Session::on_local_mesh(const Exchange &exchange, const std::
 std::optional<Window> Session::receive() {
     std::optional<Window> window;
     const auto received = exchanges_to();
-    if (received.empty()) {
-        throw Error(quoted(name_) + " receives no data, so it cannot know when a window has ended");
-    }
+    if (received.empty()) return receive_clock();
     for (const Exchange *one : received) {
         const ligament::Message message = instance_->receive("read_" + one->key);
         window.reset();
@@ -521,13 +552,23 @@ std::optional<Window> Session::receive() {
     return window;
 }
 
+std::optional<Window> Session::receive_clock() {
+    const auto own = [&](const Clock &one) { return one.receiver == name_; };
+    const auto clock = std::find_if(plan_->clocks.begin(), plan_->clocks.end(), own);
+    if (clock == plan_->clocks.end()) {
+        throw Error(quoted(name_) + " takes part in no <exchange>, so it has no windows");
+    }
+    const ligament::Message message = instance_->receive("read_" + clock->key);
+    if (!message.has_next_timestamp()) return std::nullopt;
+    return Window{message.timestamp(), message.next_timestamp()};
+}
+
 void Session::keep(const Exchange &exchange, const ligament::Message &message) {
     const bool goes_on = window_ && message.timestamp() == window_->begin && message.has_next_timestamp();
     const bool is_second = plan_->is_serial() && plan_->firsts.count(name_) == 0;
     const std::vector<double> values = message.array<double>().to_vector();
     const std::size_t each = values.size() / exchange.samples;
-    for (const auto &place : role_->read) {
-        if (place.first != exchange.data) continue;
+    for (const auto &place : read_places(exchange)) {
         WindowValues &held = came_[place];
         std::vector<std::vector<double>> samples;
         for (std::size_t i = 0; i < exchange.samples; ++i) {

@@ -91,12 +91,20 @@ private:
     void exchange_meshes();
     void send(const std::string &port, double time, const std::vector<double> &values, std::size_t width);
     void send_window(const Exchange &exchange, double time);
+    // Sends a number to the participants that receive no data, so that they see the windows.
+    void send_clocks(double time);
+    bool maps(const std::string &direction, const std::string &source, const std::string &target) const;
+    // The mesh on which this participant writes the data of an exchange.
+    std::string written_mesh(const Exchange &exchange) const;
+    // The meshes and data on which it reads those of an exchange.
+    std::vector<DataOnMesh> read_places(const Exchange &exchange) const;
     std::vector<double> mapped(const Mapping &wanted, const std::vector<double> &values, std::size_t width);
     std::vector<double> on_exchange_mesh(const Exchange &exchange);
     std::vector<double> on_local_mesh(const Exchange &exchange, const std::string &mesh,
                                       const std::vector<double> &values);
     // Receives the values of a window; nothing after the last one.
     std::optional<Window> receive();
+    std::optional<Window> receive_clock();
     void keep(const Exchange &exchange, const ligament::Message &message);
     void begin_window(std::optional<Window> window);
 

@@ -18,7 +18,7 @@ from fixtures import prefix  # noqa: E402, F401
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-O0"]
 LANGUAGES = {"mass.cpp": ["g++", "-std=c++14"], "mass.c": ["gcc", "-std=c99"],
              "field.cpp": ["g++", "-std=c++17"], "access.cpp": ["g++", "-std=c++14"],
-             "access.c": ["gcc", "-std=c99"]}
+             "access.c": ["gcc", "-std=c99"], "parts.cpp": ["g++", "-std=c++14"]}
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from precice.configuration import Mapping
 from precice.mapping import Weights
 from precice.projection import Cells
 from precice.radial import COMPACT, PLAIN, SHAPED, Basis
+from test_parts import NEW, OLD, PARALLEL, PARTS
 
 OSCILLATOR = (PYTHON_FACE / "tests/oscillator.xml").read_text()
 FIELD = (HERE / "field.xml").read_text()
@@ -73,6 +74,17 @@ def test_a_program_gets_the_points_of_a_received_mesh_in_a_region(program, coupl
     assert ran.returncode == 0, ran.stdout
     expected = [[0.0, 3.0], [0.2, 4.0], [0.4, 5.0], [0.6, 6.0], [0.0, 0.0], [0.0, 0.0]]
     np.testing.assert_allclose(json.loads(said(tmp_path / "run", "Solid")), expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("source, sink", [("parts.cpp", "parts.py"), ("parts.py", "parts.cpp"),
+                                          ("parts.cpp", "parts.cpp")])
+@pytest.mark.parametrize("text, expected", [(PARTS, NEW), (PARALLEL, OLD)])
+def test_data_go_one_way_in_two_languages(program, coupled, tmp_path, source, sink, text, expected):
+    commands = {name: f"{sys.executable} {PYTHON_FACE / 'tests/parts.py'} {name}" if file == "parts.py" else
+                f"{program(file)} {name}" for name, file in (("Source", source), ("Sink", sink))}
+    ran = coupled(text, **commands)
+    assert ran.returncode == 0, ran.stdout
+    assert json.loads(said(tmp_path / "run", "Sink")) == expected
 
 
 @pytest.mark.parametrize("text, words, why", [

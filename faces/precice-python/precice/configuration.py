@@ -3,6 +3,7 @@ computed. Elements and attributes that this module does not have are named with 
 
 import re
 import stat
+import sys
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -104,6 +105,14 @@ class Role:
     read: list = field(default_factory=list)
     mappings: list = field(default_factory=list)
 
+    def has(self, mesh):
+        return mesh in self.provided or mesh in self.received
+
+    def maps(self, direction, source, target):
+        """True if there is a mapping between two meshes."""
+        return any((one.direction, one.source, one.target) == (direction, source, target)
+                   for one in self.mappings)
+
 
 @dataclass
 class Configuration:
@@ -134,6 +143,41 @@ class Configuration:
         """True if a mapping of a participant projects on a mesh."""
         return any(one.projects and one.with_cells() == mesh
                    for role in self.roles.values() for one in role.mappings)
+
+    def initializes(self, exchange):
+        """True if data have values at the beginning that their sender has written. They are 0 otherwise."""
+        return any(one.initialize for one in self.exchanges if self.key(one) == self.key(exchange))
+
+    @property
+    def clocks(self):
+        """The participants that receive no data, each with the one that sends it a number for each window: a
+        participant sees the windows from what it receives."""
+        senders, receivers = ([getattr(one, end) for one in self.exchanges] for end in ("sender", "receiver"))
+        alone = [name for name in dict.fromkeys(senders) if name not in receivers]
+        return {name: receivers[senders.index(name)] for name in alone}
+
+    def clock_key(self, name):
+        """The name of the ports of the number that a participant of `clocks` receives."""
+        key, others = f"clock_{identifier(name)}", {self.key(one) for one in self.exchanges}
+        while key in others:
+            key += "_"
+        return key
+
+    def written_mesh(self, exchange):
+        """The mesh on which the sender writes the data of an exchange; `None` if there is none."""
+        return next(iter(self.written_meshes(exchange)), None)
+
+    def written_meshes(self, exchange):
+        """The meshes on which the sender writes data that are joined to those of an exchange."""
+        role = self.roles[exchange.sender]
+        return [mesh for data, mesh in role.written if data == exchange.data
+                and (mesh == exchange.mesh or role.maps("write", mesh, exchange.mesh))]
+
+    def read_places(self, exchange):
+        """The meshes and data on which the receiver reads the data of an exchange."""
+        role = self.roles[exchange.receiver]
+        return [(mesh, data) for data, mesh in role.read if data == exchange.data
+                and (mesh == exchange.mesh or role.maps("read", exchange.mesh, mesh))]
 
     def samples(self, exchange):
         """The number of samples of data in each window, at equal distances. The last one is at its end."""
@@ -375,7 +419,7 @@ def read(path):
     participants = reader.names(top.all("participant"))
     roles = {name: role(reader, one, vectors, dimensions, participants) for name, one in participants.items()}
     if not schemes:
-        reader.problem(root, "there is no coupling scheme; add one, such as <coupling-scheme:parallel-explicit>")
+        reader.problem(root, "there is no coupling scheme; add <coupling-scheme:parallel-explicit>, for example")
         reader.finish()
     configuration = Configuration(Path(path), vectors, dimensions, roles, [], "", [], {}, reader.warnings)
     for one in schemes:
@@ -383,7 +427,8 @@ def read(path):
     check_schemes(reader, schemes, configuration)
     reader.within_leaves(root)
     reader.finish()
-    check_data(reader, participants, configuration)
+    check_meshes(reader, participants, roles)
+    check_data(reader, participants, configuration, schemes)
     reader.finish()
     return configuration
 
@@ -450,15 +495,61 @@ def read_basis(reader, element, constraint):
     return radial.Basis(name, *lengths.values(), polynomial)
 
 
-def check_data(reader, participants, configuration):
-    """Names data that are read and never come, and data that are sent and never written."""
+def check_meshes(reader, participants, roles):
+    """Names meshes that a participant uses and does not have."""
+    for name, role in roles.items():
+        element = participants[name]
+        for one in element.all("receive-mesh"):
+            mesh, provider = one.attributes["name"], one.attributes["from"]
+            if mesh not in roles[provider].provided:
+                reader.problem(one, f"\"{provider}\" does not provide the mesh \"{mesh}\"; name the "
+                                    "participant that has <provide-mesh> for it")
+        used = [(one, one.attributes["mesh"]) for one in element.all("write-data", "read-data")]
+        used += [(one, one.attributes[end]) for one in element.all(*MAPPINGS) for end in ("from", "to")]
+        for one, mesh in used:
+            if not role.has(mesh):
+                reader.problem(one, f"\"{name}\" has no mesh \"{mesh}\"; add <provide-mesh> or <receive-mesh>")
+
+
+def check_data(reader, participants, configuration, schemes):
+    """Names data that are read and never come, and data that are sent and never written or mapped."""
     for name, role in configuration.roles.items():
-        come, go = ({one.data for one in configuration.exchanges if getattr(one, end) == name}
-                    for end in ("receiver", "sender"))
-        for data in sorted({data for data, _ in role.read} - come):
-            reader.problem(participants[name], f"\"{name}\" reads \"{data}\", and no <exchange> brings it")
-        for data in sorted(go - {data for data, _ in role.written}):
-            reader.problem(participants[name], f"\"{name}\" sends \"{data}\", and has no <write-data> for it")
+        received = [one for one in configuration.exchanges if one.receiver == name]
+        come = {}
+        for one in received:
+            for place in configuration.read_places(one):
+                come.setdefault(place, {})[one.mesh, one.sender] = f"\"{one.mesh}\" from \"{one.sender}\""
+        for one in participants[name].all("read-data"):
+            data, mesh = one.attributes["name"], one.attributes["mesh"]
+            if data not in {other.data for other in received}:
+                reader.problem(one, f"\"{name}\" reads \"{data}\", and no <exchange> brings it")
+            elif len(come.get((mesh, data), ())) > 1:
+                ways = " and on ".join(come[mesh, data].values())
+                reader.problem(one, f"\"{name}\" reads \"{data}\" on \"{mesh}\", and it comes on {ways}; one "
+                                    "of them is wanted")
+            elif (mesh, data) not in come:
+                sources = listed(dict.fromkeys(f"\"{other.mesh}\"" for other in received if other.data == data))
+                reader.problem(one, f"\"{name}\" reads \"{data}\" on \"{mesh}\", and it comes on {sources}; "
+                                    "add <mapping:nearest-neighbor direction=\"read\" …> between the meshes")
+    elements = (element for scheme in schemes for element in scheme.all("exchange"))
+    for element, one in zip(elements, configuration.exchanges, strict=True):
+        for name in (one.sender, one.receiver):
+            if not configuration.roles[name].has(one.mesh):
+                reader.problem(element, f"\"{name}\" has no mesh \"{one.mesh}\"; add <provide-mesh> or "
+                                        "<receive-mesh>")
+        local = [mesh for data, mesh in configuration.roles[one.sender].written if data == one.data]
+        joined = configuration.written_meshes(one)
+        if not local:
+            reader.problem(element, f"\"{one.sender}\" sends \"{one.data}\", and has no <write-data> for "
+                                    "it")
+        elif len(joined) > 1:
+            meshes = " and on ".join(f"\"{mesh}\"" for mesh in joined)
+            reader.problem(element, f"\"{one.sender}\" writes \"{one.data}\" on {meshes}, and each of them "
+                                    f"goes to \"{one.mesh}\"; one of them is wanted")
+        elif not joined:
+            reader.problem(element, f"\"{one.sender}\" sends \"{one.data}\" on \"{one.mesh}\", and writes it "
+                                    f"on \"{local[0]}\"; add <mapping:nearest-neighbor direction=\"write\" …> "
+                                    "between the meshes")
 
 
 MEASURES = {"absolute-convergence-measure": "absolute", "relative-convergence-measure": "relative",
@@ -520,16 +611,18 @@ def read_scheme(reader, element, configuration):
 
 
 def check_schemes(reader, schemes, configuration):
-    """Ends the reading of all schemes: who computes first. Names participants that would be first and second."""
+    """Says who computes first in all schemes. Names participants that would be first and second."""
     if not configuration.scheme.startswith("serial"):
         return
     for scheme in schemes:
         for one in scheme.all("participants"):
             second = one.attributes.get("second")
             if second in configuration.firsts and second != one.attributes.get("first"):
-                reader.problem(one, f"\"{second}\" computes second here and first in another scheme; that is not "
-                                    "there: let it be first, or second, in all schemes")
+                reader.problem(one, f"\"{second}\" computes second here and first in another scheme, which is "
+                                    "not there; let it be first, or second, in all schemes")
     first = [configuration.key(one) for one in configuration.exchanges if one.sender in configuration.firsts]
+    first += [configuration.clock_key(name) for name, sender in configuration.clocks.items()
+              if sender in configuration.firsts]
     configuration.settings["first"] = " ".join(dict.fromkeys(first))
 
 
@@ -568,7 +661,9 @@ def read_times(reader, element, settings):
         settings["until"] = min(settings.get("until", until), until)
     for name in ("max-iterations", "min-iterations"):
         for one in reader.only(element, name):
-            settings[name.replace("-", "_")] = reader.number(one, kind=int)
+            # The greatest number is unlimited if it is -1.
+            if (name, one.attributes.get("value")) != ("max-iterations", "-1"):
+                settings[name.replace("-", "_")] = reader.number(one, kind=int)
     for name in ("window", "until"):
         if name not in settings:
             reader.problem(element, "the scheme needs <time-window-size> and <max-time> or <max-time-windows>")
@@ -593,10 +688,16 @@ def read_measures(reader, element, configuration):
     for one in element.all(*MEASURES):
         limit = reader.number(one, "limit")
         limits.append(f"{key_of(reader, one, 'data', configuration)} {MEASURES[one.name]} {limit!r}")
+    settings = configuration.settings
+    if not limits and "max_iterations" in settings and configuration.exchanges:
+        # Without a measure, each window has its greatest number of iterations.
+        limits = [f"{configuration.key(configuration.exchanges[0])} absolute {sys.float_info.max!r}"]
+        settings["min_iterations"] = settings["max_iterations"]
+    elif not limits:
+        reader.problem(element, "an implicit scheme needs a convergence measure or <max-iterations>")
     # Each kind of data that goes to several participants is one of the coupling.
-    configuration.settings["limits"] = ", ".join(dict.fromkeys(limits))
-    if not limits:
-        reader.problem(element, "an implicit scheme needs a convergence measure")
+    settings["limits"] = ", ".join(dict.fromkeys(limits))
+    settings.setdefault("max_iterations", NUMBER_LIMIT - 1)
 
 
 def read_acceleration(reader, element, configuration):

@@ -35,6 +35,10 @@ def conduits(configuration):
         join(f"{sender}.write_{key}", f"{COUPLING}.{key}_in")
         join(f"{COUPLING}.{key}_out", f"{receiver}.read_{key}")
         join(f"{sender}.initial_{key}", f"{receiver}.initial_{key}")
+    for name, sender in configuration.clocks.items():
+        key = configuration.clock_key(name)
+        join(f"{identifier(sender)}.write_{key}", f"{COUPLING}.{key}_in")
+        join(f"{COUPLING}.{key}_out", f"{identifier(name)}.read_{key}")
     return found
 
 

@@ -35,6 +35,11 @@ def ports(configuration, name):
             sending += [f"initial_{key}", f"write_{key}"]
         if one.receiver == name:
             receiving += [f"initial_{key}", f"read_{key}"]
+    for other, sender in configuration.clocks.items():
+        if sender == name:
+            sending.append(f"write_{configuration.clock_key(other)}")
+        if other == name:
+            receiving.append(f"read_{configuration.clock_key(other)}")
     return {Operator.O_I: list(dict.fromkeys(sending)), Operator.S: list(dict.fromkeys(receiving))}
 
 
@@ -84,16 +89,16 @@ class Participant:
     """
 
     @as_error()
-    def __init__(self, participant_name, configuration_file_name, solver_process_index, solver_process_size,
+    def __init__(self, solver_name, configuration_file_name, solver_process_index, solver_process_size,
                  communicator=None):
         if (solver_process_index, solver_process_size) != (0, 1):
-            raise Error(f"the participant \"{participant_name}\" has {solver_process_size} processes; a face "
+            raise Error(f"the participant \"{solver_name}\" has {solver_process_size} processes; a face "
                         "for parallel participants is not there: take 0 and 1")
-        self._name = participant_name
+        self._name = solver_name
         try:
             self._instance = Instance()
         except RegistrationError as error:
-            raise Error(f"\"{participant_name}\" does not take part in a run: {error}; make a model of the "
+            raise Error(f"\"{solver_name}\" does not take part in a run: {error}; make a model of the "
                         "configuration by precice-to-ligament, and start it by ligament run") from error
         file = configuration_file_name
         if "precice_config" in self._instance.list_settings():
@@ -101,15 +106,15 @@ class Participant:
         self._configuration = configurations.read(Path(os.fsdecode(file)))
         if "precice_samples" in self._instance.list_settings():
             self._configuration.window_samples = self._instance.get_setting("precice_samples", "int")
-        if participant_name not in self._configuration.roles:
-            raise Error(f"{file} has no participant \"{participant_name}\"; it has "
+        if solver_name not in self._configuration.roles:
+            raise Error(f"{file} has no participant \"{solver_name}\"; it has "
                         f"{', '.join(self._configuration.roles)}")
-        self._role = self._configuration.roles[participant_name]
+        self._role = self._configuration.roles[solver_name]
         # The exchanges in which this participant sends, by the names of their ports: one for all receivers on a
         # mesh. And those in which it receives.
         self._sent, self._received = ({self._configuration.key(one): one
                                        for one in self._configuration.exchanges
-                                       if getattr(one, end) == participant_name}
+                                       if getattr(one, end) == solver_name}
                                       for end in ("sender", "receiver"))
         named = [*self._role.provided, *self._role.received]
         self._meshes = {mesh: Mesh(mesh, self._configuration.dimensions[mesh]) for mesh in named}
@@ -136,24 +141,29 @@ class Participant:
         self._exchange_meshes()
         for key, one in self._sent.items():
             values = self._on_exchange_mesh(one)
+            if not self._configuration.initializes(one):
+                values = np.zeros_like(values)
             self._steps[key] = [(0.0, values)]
             self._instance.send(f"initial_{key}", Message(0.0, data=values))
             self._instance.send(f"write_{key}", Message(0.0, data=self._samples(key, one)))
+        self._send_clocks(0.0)
+        # What is not written for a time step is 0 in it.
+        self._written = {}
         for key, one in self._received.items():
             message = self._instance.receive(f"initial_{key}")
-            for place in self._places(one):
+            for place in self._configuration.read_places(one):
                 values = self._on_local_mesh(one, place, message.data)
                 self._came[place] = (values, [values])
         self._begin_window(self._receive())
 
     @as_error()
-    def advance(self, computed_time_step_size):
+    def advance(self, computed_timestep_length):
         """Ends a time step. At the end of a window, exchanges values and waits for those of the next."""
         self._ongoing("advance")
         if self._saves or self._restores:
             call = "requires_writing_checkpoint" if self._saves else "requires_reading_checkpoint"
             raise Error(f"{call}() was not called before advance(); an implicit scheme needs both in each step")
-        most, step = self.get_max_time_step_size(), float(computed_time_step_size)
+        most, step = self.get_max_time_step_size(), float(computed_timestep_length)
         length = self._window[1] - self._window[0]
         if not 0 < step <= most + SLACK * length:
             raise Error(f"advance({step!r}): the time step must be above 0 and at most {most!r}, what is "
@@ -163,11 +173,13 @@ class Participant:
         is_last = length - self._done <= SLACK * length
         for key, one in self._sent.items():
             if is_last or self._configuration.samples(one) > 1:
-                self._steps[key].append((self._done, self._on_exchange_mesh(one).copy()))
+                self._steps[key].append((self._done, self._on_exchange_mesh(one)))
+        self._written = {}
         if not is_last:
             return
         for key, one in self._sent.items():
             self._instance.send(f"write_{key}", Message(self._window[1], data=self._samples(key, one)))
+        self._send_clocks(self._window[1])
         times = self._receive()
         if times[1] is not None and times[0] == self._window[0]:
             self._steps = {key: steps[:1] for key, steps in self._steps.items()}
@@ -283,20 +295,30 @@ class Participant:
     def set_mesh_triangles(self, mesh_name, vertices):
         self._own_mesh(mesh_name).cells.add_triangles(self._corners(mesh_name, vertices, 3))
 
-    def set_mesh_quad(self, mesh_name, *vertex_ids):
-        self.set_mesh_quads(mesh_name, vertex_ids)
+    def set_mesh_quad(self, mesh_name, first_vertex_id, second_vertex_id, third_vertex_id, fourth_vertex_id):
+        self.set_mesh_quads(mesh_name, [first_vertex_id, second_vertex_id, third_vertex_id, fourth_vertex_id])
 
     def set_mesh_quads(self, mesh_name, vertices):
         mesh = self._own_mesh(mesh_name)
         mesh.cells.add_quads(self._corners(mesh_name, vertices, 4), mesh.points)
 
-    def set_mesh_tetrahedron(self, mesh_name, *vertex_ids):
-        self.set_mesh_tetrahedra(mesh_name, vertex_ids)
+    def set_mesh_tetrahedron(self, mesh_name, first_vertex_id, second_vertex_id, third_vertex_id,
+                             fourth_vertex_id):
+        self.set_mesh_tetrahedra(mesh_name,
+                                 [first_vertex_id, second_vertex_id, third_vertex_id, fourth_vertex_id])
 
     def set_mesh_tetrahedra(self, mesh_name, vertices):
         """No mapping needs tetrahedra."""
         self._own_mesh(mesh_name)
         self._corners(mesh_name, vertices, 4)
+
+    # Profiling
+
+    def start_profiling_section(self, event_name):
+        """Without effect: `ligament timeline` shows where time goes."""
+
+    def stop_last_profiling_section(self):
+        """Without effect."""
 
     # Data
 
@@ -313,7 +335,7 @@ class Participant:
         if not np.isfinite(values).all():
             raise Error(f"write_data(\"{mesh_name}\", \"{data_name}\"): {np.sum(~np.isfinite(values))} of "
                         f"{values.size} values are NaN or infinite")
-        buffer[ids] = values.reshape(ids.size, -1)
+        buffer[ids] = values.reshape(ids.size, buffer.shape[1])
 
     def read_data(self, mesh_name, data_name, vertex_ids, relative_read_time):
         """Values (n,) of scalars or (n, components) of vectors, at a time (s) after the last advance."""
@@ -392,10 +414,6 @@ class Participant:
             self._written[mesh, data] = held = fresh
         return held
 
-    def _places(self, exchange):
-        """The meshes and data on which the data of an exchange are read."""
-        return [(mesh, data) for data, mesh in self._role.read if data == exchange.data]
-
     def _exchange_meshes(self):
         declared = ports(self._configuration, self._name)
         for mesh in self._role.provided:
@@ -440,8 +458,7 @@ class Participant:
 
     def _on_exchange_mesh(self, exchange):
         """The written data, on the mesh of an exchange."""
-        local = [mesh for data, mesh in self._role.written if data == exchange.data]
-        mesh = exchange.mesh if exchange.mesh in local else local[0]
+        mesh = self._configuration.written_mesh(exchange)
         return self._mapped("write", mesh, exchange.mesh, self._buffer(mesh, exchange.data))
 
     def _samples(self, key, exchange):
@@ -458,27 +475,33 @@ class Participant:
         before = values[after - 1]
         return before + (values[after] - before) * share[:, None, None]
 
+    def _send_clocks(self, time):
+        """Sends a number to the participants that receive no data, so that they see the windows."""
+        for name, sender in self._configuration.clocks.items():
+            if sender == self._name:
+                self._instance.send(f"write_{self._configuration.clock_key(name)}", Message(time, data=0.0))
+
     def _on_local_mesh(self, exchange, place, values):
         values = np.asarray(values).reshape(-1, self._configuration.width(exchange.data, exchange.mesh))
         return self._mapped("read", exchange.mesh, place[0], values)
 
     def _receive(self):
         """Receives the values of a window, and returns its begin and end, which is `None` after the last."""
-        times = None
+        if not self._received and self._name not in self._configuration.clocks:
+            raise Error(f"\"{self._name}\" takes part in no <exchange>, so it has no windows")
+        if not self._received:
+            message = self._instance.receive(f"read_{self._configuration.clock_key(self._name)}")
         for key, one in self._received.items():
             message = self._instance.receive(f"read_{key}")
-            times = (message.timestamp, message.next_timestamp)
             self._keep(one, message)
-        if times is None:
-            raise Error(f"\"{self._name}\" receives no data, so it cannot know when a window has ended")
-        return times
+        return message.timestamp, message.next_timestamp
 
     def _keep(self, exchange, message):
         """Keeps the values within the window, and at its begin."""
         goes_on = self._window is not None and message.timestamp == self._window[0]
         serial = self._configuration.scheme.startswith("serial")
         is_second = serial and self._name not in self._configuration.firsts
-        for place in self._places(exchange):
+        for place in self._configuration.read_places(exchange):
             count = self._configuration.samples(exchange)
             arrays = np.asarray(message.data).reshape(count, -1)
             samples = [self._on_local_mesh(exchange, place, values) for values in arrays]

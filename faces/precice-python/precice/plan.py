@@ -33,7 +33,9 @@ def lines(configuration):
         yield from (("map", name, *mapping_words(one)) for one in role.mappings)
     for one in configuration.exchanges:
         yield ("exchange", configuration.key(one), one.data, one.mesh, one.sender, one.receiver,
-               "initialize" if one.initialize else "", configuration.samples(one))
+               "initialize" if configuration.initializes(one) else "", configuration.samples(one))
+    for name, sender in configuration.clocks.items():
+        yield "clock", configuration.clock_key(name), sender, name
 
 
 def plan(configuration):

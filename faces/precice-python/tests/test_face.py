@@ -1,6 +1,7 @@
 """Programs in the calls of preCICE 3, in whole runs; configurations with mistakes; calls in a wrong order."""
 
 import csv
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -234,3 +235,17 @@ def test_an_error_of_ligament_is_one_of_the_face():
 def test_a_program_that_was_started_by_itself_is_told_how():
     with pytest.raises(Error, match="precice-to-ligament"):
         Participant("Left-Mass", str(HERE / "oscillator.xml"), 0, 1)
+
+
+@pytest.mark.parametrize("call, names", [
+    ("__init__", "solver_name configuration_file_name solver_process_index solver_process_size communicator"),
+    ("advance", "computed_timestep_length"),
+    ("read_data", "mesh_name data_name vertex_ids relative_read_time"),
+    ("write_data", "mesh_name data_name vertex_ids values"),
+    ("set_mesh_quad", "mesh_name first_vertex_id second_vertex_id third_vertex_id fourth_vertex_id"),
+    ("set_mesh_tetrahedron", "mesh_name first_vertex_id second_vertex_id third_vertex_id fourth_vertex_id"),
+    ("set_mesh_access_region", "mesh_name bounding_box"),
+    ("start_profiling_section", "event_name"),
+])
+def test_a_program_may_name_its_arguments(call, names):
+    assert [*inspect.signature(getattr(Participant, call)).parameters][1:] == names.split()

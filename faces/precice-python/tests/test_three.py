@@ -117,14 +117,14 @@ def test_two_explicit_schemes_have_one_participant_in_common(coupled, kind):
     np.testing.assert_allclose(found, explicit(kind == "serial-explicit"), atol=1e-12)
 
 
-@pytest.mark.parametrize("kind, schemes, text", [
-    ("serial-explicit", ((("Left", "Middle"), 1.0), (("Middle", "Right"), 1.0)), '"Middle" computes second here'),
-    ("parallel-explicit", ((("Left", "Middle"), 1.0), (("Middle", "Right"), 2.0)), "the end is 2.0 here and 1.0"),
-    ("parallel-implicit", ((("Left", "Middle"), 1.0), (("Middle", "Right"), 1.0)), "stands beside a scheme"),
+@pytest.mark.parametrize("kind, end, text", [
+    ("serial-explicit", 1.0, '"Middle" computes second here'),
+    ("parallel-explicit", 2.0, "the end is 2.0 here and 1.0"),
+    ("parallel-implicit", 1.0, "stands beside a scheme"),
 ])
-def test_schemes_that_cannot_stand_beside_each_other_are_named_with_their_line(tmp_path, kind, schemes, text):
+def test_schemes_that_cannot_stand_beside_each_other_are_named_with_their_line(tmp_path, kind, end, text):
     file = tmp_path / "config.xml"
-    file.write_text(pairs(kind, *schemes))
+    file.write_text(pairs(kind, (("Left", "Middle"), 1.0), (("Middle", "Right"), end)))
     with pytest.raises(Error) as error:
         read(file)
     said = str(error.value).splitlines()

@@ -69,6 +69,10 @@ public:
                             VertexID fourth);
     void setMeshTetrahedra(string_view meshName, span<const VertexID> ids);
 
+    // Without effect: `ligament timeline` shows where time goes.
+    void startProfilingSection(string_view sectionName);
+    void stopLastProfilingSection();
+
     void writeData(string_view meshName, string_view dataName, span<const VertexID> ids,
                    span<const double> values);
     // Values at a time after the last call of advance().

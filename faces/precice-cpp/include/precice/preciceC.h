@@ -55,6 +55,10 @@ void precicec_writeData(const char *meshName, const char *dataName, int size, co
 void precicec_readData(const char *meshName, const char *dataName, int size, const int *valueIndices,
                        double relativeReadTime, double *values);
 
+/* Without effect: `ligament timeline` shows where time goes. */
+void precicec_startProfilingSection(const char *sectionName);
+void precicec_stopLastProfilingSection(void);
+
 const char *precicec_getVersionInformation(void);
 
 #ifdef __cplusplus
