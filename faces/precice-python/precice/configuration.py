@@ -419,7 +419,7 @@ def read(path):
     participants = reader.names(top.all("participant"))
     roles = {name: role(reader, one, vectors, dimensions, participants) for name, one in participants.items()}
     if not schemes:
-        reader.problem(root, "there is no coupling scheme; add <coupling-scheme:parallel-explicit>, for example")
+        reader.problem(root, "there is no coupling scheme; add <coupling-scheme:multi>, for example")
         reader.finish()
     configuration = Configuration(Path(path), vectors, dimensions, roles, [], "", [], {}, reader.warnings)
     for one in schemes:
