@@ -20,7 +20,13 @@ def to_ligament(value: Any) -> Any:
     if kind in PLAIN:
         return value
     if isinstance(value, Grid):
-        return ligament.Array(value.array, value.indexes) if value.indexes else value.array
+        array = _without_mask(value.array)
+        named = value.indexes is not None and len(value.indexes) > 0
+        return ligament.Array(array, value.indexes) if named else array
+    if isinstance(value, np.ndarray):
+        return _without_mask(value)
+    if isinstance(value, memoryview):
+        return value.tobytes()  # also one of numbers, which Ligament would send as an array
     if isinstance(value, Settings):
         return settings_to_ligament(value)
     if isinstance(value, dict):
@@ -28,6 +34,11 @@ def to_ligament(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [to_ligament(item) for item in value]
     return value
+
+
+def _without_mask(array: Any) -> Any:
+    """Returns the array as MUSCLE 3 sends it: the fill value stands for each element that is masked."""
+    return array.filled() if isinstance(array, np.ma.MaskedArray) else array
 
 
 def from_ligament(value: Any) -> Any:

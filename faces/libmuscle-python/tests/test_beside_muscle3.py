@@ -25,6 +25,12 @@ def test_each_instance_sends_and_receives_the_same(face, peer, tmp_path):
     assert len(theirs["driver"]) > 100
 
 
+def test_odd_values_arrive_as_with_muscle3(face, peer, tmp_path):
+    theirs, ours = both(face, peer, tmp_path, "odd_values.py")
+    assert len(theirs["maker"]) == 8
+    assert ours == theirs
+
+
 # The face's exceptions may be of more kinds than those of MUSCLE 3: all of Ligament's are RuntimeErrors.
 def test_an_exception_is_of_the_kind_that_muscle3_raises(face, peer, tmp_path):
     theirs, ours = both(face, peer, tmp_path, "mistakes.py")
