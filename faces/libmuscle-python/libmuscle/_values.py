@@ -20,9 +20,7 @@ def to_ligament(value: Any) -> Any:
     if kind in PLAIN:
         return value
     if isinstance(value, Grid):
-        array = _without_mask(value.array)
-        named = value.indexes is not None and len(value.indexes) > 0
-        return ligament.Array(array, value.indexes) if named else array
+        return _of_grid(value)
     if isinstance(value, np.ndarray):
         return _without_mask(value)
     if isinstance(value, memoryview):
@@ -34,6 +32,15 @@ def to_ligament(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [to_ligament(item) for item in value]
     return value
+
+
+def _of_grid(grid: Grid) -> Any:
+    array = _without_mask(grid.array)
+    if grid.indexes is None or len(grid.indexes) == 0:
+        return array
+    if isinstance(grid.indexes, str) or not all(isinstance(name, str) for name in grid.indexes):
+        raise TypeError(f"the names of a grid's indexes are a list of texts, not {grid.indexes!r}")
+    return ligament.Array(array, grid.indexes)
 
 
 def _without_mask(array: Any) -> Any:

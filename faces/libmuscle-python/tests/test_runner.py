@@ -60,6 +60,25 @@ def test_an_exception_fails_the_run_with_its_text(face, tmp_path):
     assert "it is wet" in done.stdout
 
 
+def test_a_grid_whose_names_are_no_texts_is_refused_with_them(face, tmp_path):
+    code = '''
+import numpy as np
+from libmuscle import Grid
+def code():
+    one = Instance()
+    one.reuse_instance()
+    for names in ([1], "x", np.array([2])):
+        try:
+            one.send("out", Message(0.0, data={"grid": Grid(np.zeros(1), names)}))
+        except TypeError as error:
+            print(error)
+'''
+    start = START.replace("ports: {}", "ports: {o_f: out}")
+    done = call(face, "-c", start + code + RUN, cwd=tmp_path)
+    said = "the names of a grid's indexes are a list of texts, not "
+    assert done.stdout.splitlines() == [said + names for names in ("[1]", "'x'", "array([2])")]
+
+
 def test_the_calls_of_checkpoints_need_their_flag(face, tmp_path):
     code = "\ndef code():\n    one = Instance()\n    one.reuse_instance()\n    one.should_save_snapshot(0.0)\n"
     assert "USES_CHECKPOINT_API" in call(face, "-c", START + code + RUN, cwd=tmp_path, status=1).stderr
