@@ -47,6 +47,50 @@ run_simulation(Old(Model('small', [Component('alone', 'code', None, Ports())], [
     assert "here" in call(face, "-c", START + CODE + old, cwd=tmp_path).stdout
 
 
+def test_a_text_in_a_setting_that_looks_like_a_number_stays_a_text(face, tmp_path):
+    code = '''
+def code():
+    instance = Instance()
+    while instance.reuse_instance():
+        print([instance.get_setting(name) for name in ("name", "number")])
+'''
+    start = START.replace("ports: {}}\n", 'ports: {}}\nsettings: {name: "1e3", number: 1e3}\n')
+    assert call(face, "-c", start + code + RUN, cwd=tmp_path).stdout == "['1e3', 1000.0]\n"
+
+
+def test_ports_on_a_timeline_of_their_own_stand_beside_others(face, tmp_path):
+    program = '''
+import ymmsl
+from libmuscle import Instance, Message
+from libmuscle.runner import run_simulation
+from ymmsl import Operator
+from ymmsl.v0_2 import Configuration
+MODEL = """
+ymmsl_version: v0.2
+models:
+  two_loops:
+    description: a test
+    components:
+      macro: {description: a test, implementation: macro, ports: {o_i: a, s: b, timeline more: {o_i: c, s: d}}}
+      one: {description: a test, implementation: micro, ports: {f_init: came, o_f: back}}
+      two: {description: a test, implementation: micro, ports: {f_init: came, o_f: back}}
+    conduits: {macro.a: one.came, one.back: macro.b, macro.c: two.came, two.back: macro.d}
+"""
+def macro():
+    instance = Instance({Operator.O_I: ["a", "c"], Operator.S: ["b", "d"]})
+    while instance.reuse_instance():
+        for port, back in (("a", "b"), ("a", "b"), ("c", "d")):
+            instance.send(port, Message(0.0, data=port))
+            print(instance.receive(back).data)
+def micro():
+    instance = Instance({Operator.F_INIT: ["came"], Operator.O_F: ["back"]})
+    while instance.reuse_instance():
+        instance.send("back", instance.receive("came"))
+run_simulation(ymmsl.load_as(Configuration, MODEL), {"macro": macro, "micro": micro})
+'''
+    assert call(face, "-c", program, cwd=tmp_path).stdout == "a\na\nc\n"
+
+
 def test_a_missing_implementation_is_a_value_error(face, tmp_path):
     program = START + "run_simulation(ymmsl.load_as(Configuration, MODEL), {'other': print})\n"
     assert 'ValueError: the model names the implementation "code"' in call(
