@@ -1,5 +1,6 @@
 """The instance: a simulation code joins a run with it."""
 
+import logging
 from enum import Flag, auto
 from typing import Any
 
@@ -11,6 +12,7 @@ from libmuscle._values import message_from_ligament, message_to_ligament, settin
 from libmuscle.communicator import Message
 from libmuscle.errors import PortNameError
 
+_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _TYPES = ("str", "int", "float", "bool", "[int]", "[float]", "[[float]]")
 
 
@@ -51,6 +53,15 @@ class Instance:
         self._instance_id = Reference(self._core.name)
         # Bound once, since each message needs them.
         self._send, self._receive = self._core.send, self._core.receive
+        self._let_lines_through()
+
+    def _let_lines_through(self) -> None:
+        """Lets Python's root logger have the lines that the model wants in the run's log. By itself it drops
+        those below WARNING."""
+        level = str(self._core.get_setting("muscle_remote_log_level", None, "")).upper()
+        root = logging.getLogger()
+        if level in _LOG_LEVELS and not root.isEnabledFor(getattr(logging, level)):
+            root.setLevel(level)
 
     def reuse_instance(self) -> bool:
         """Returns true if there is another pass of the reuse loop. It waits for the messages of the F_INIT

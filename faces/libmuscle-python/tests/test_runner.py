@@ -58,6 +58,22 @@ def code():
     assert call(face, "-c", start + code + RUN, cwd=tmp_path).stdout == "['1e3', 1000.0]\n"
 
 
+def test_the_model_says_which_lines_of_a_program_its_log_has(face, tmp_path):
+    code = '''
+import logging
+def code():
+    instance = Instance()
+    while instance.reuse_instance():
+        for level in (logging.DEBUG, logging.INFO, logging.ERROR):
+            logging.log(level, f"a line of level {level}")
+'''
+    for setting, levels in (("", "40"), ("info", "20 40"), ("DEBUG", "10 20 40"), ("CRITICAL", "")):
+        start = START.replace("ports: {}}\n", f"ports: {{}}}}\nsettings: {{muscle_remote_log_level: '{setting}'}}\n")
+        call(face, "-c", start + code + RUN, cwd=tmp_path)
+        log = (tmp_path / "muscle3_manager.log").read_text()
+        assert [line.split()[-1] for line in log.splitlines() if "a line of level" in line] == levels.split()
+
+
 def test_ports_on_a_timeline_of_their_own_stand_beside_others(face, tmp_path):
     program = '''
 import ymmsl
