@@ -102,3 +102,27 @@ def message_to_ligament(message: Message) -> ligament.Message:
     if settings is None:
         return ligament.Message(message.timestamp, message.next_timestamp, data)
     return ligament.Message(message.timestamp, message.next_timestamp, data, settings_to_ligament(settings))
+
+
+# A checkpoint of Ligament holds no overlay of its message. A state with one is saved as a dict of these two.
+_STATE, _OVERLAY = "libmuscle:state", "libmuscle:settings"
+
+
+def state_to_ligament(message: Message) -> ligament.Message:
+    """Returns the message that is saved for one with a code's state."""
+    converted = message_to_ligament(message)
+    if message.settings:
+        converted.data = {_STATE: converted.data, _OVERLAY: converted.settings}
+    converted.settings = None
+    return converted
+
+
+def state_from_ligament(got: ligament.Message) -> Message:
+    """Returns the message that was saved; its settings are never None, as in MUSCLE 3."""
+    overlay = None
+    if type(got.data) is dict and got.data.keys() == {_STATE, _OVERLAY}:
+        overlay = got.data[_OVERLAY]
+        got.data = got.data[_STATE]
+    message = message_from_ligament(got)
+    message.settings = settings_from_ligament(overlay)
+    return message

@@ -8,7 +8,13 @@ import ligament
 from ymmsl.v0_2 import Operator, Reference
 
 from libmuscle._join import join_by_hand
-from libmuscle._values import message_from_ligament, message_to_ligament, settings_from_ligament
+from libmuscle._values import (
+    message_from_ligament,
+    message_to_ligament,
+    settings_from_ligament,
+    state_from_ligament,
+    state_to_ligament,
+)
 from libmuscle.communicator import Message
 from libmuscle.errors import PortNameError
 
@@ -221,7 +227,7 @@ class Instance:
 
     def load_snapshot(self) -> Message:
         """Returns the message that was saved, if `resuming` has returned true."""
-        return message_from_ligament(self._snapshot_call("load_snapshot")())
+        return state_from_ligament(self._snapshot_call("load_snapshot")())
 
     def should_save_snapshot(self, timestamp: float) -> bool:
         """Returns true if the code must save its state now.
@@ -248,7 +254,7 @@ class Instance:
         call = self._snapshot_call(name)
         if message is None:
             raise RuntimeError(f"{name} needs the message that holds the state, not None")
-        call(message_to_ligament(message))
+        call(state_to_ligament(message))
 
     def _snapshot_call(self, name: str) -> Any:
         if InstanceFlags.USES_CHECKPOINT_API not in self._flags:
