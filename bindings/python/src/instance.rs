@@ -11,6 +11,7 @@ use crate::light::Lending;
 use crate::loan::{Loan, ReturnedLoans};
 use crate::message::Message;
 use crate::settings::{any_settings, setting_to_python, Settings};
+use crate::slot::Slot;
 use crate::text::Text;
 use crate::to_wire::PlannedValue;
 use ligament_catalogue::fault;
@@ -441,9 +442,10 @@ impl Instance {
         py: Python<'_>,
         port: Text<'_>,
         message: &Bound<'_, PyAny>,
-        slot: Option<u32>,
+        slot: Option<Slot>,
     ) -> PyResult<()> {
         let port = &*port;
+        let slot = slot.map(|slot| slot.0);
         let Ok(message) = message.cast::<Message>() else { return Err(no_message(port, message)) };
         let (timestamp, next_timestamp, data, settings) = {
             let message = message.borrow();
@@ -478,9 +480,10 @@ impl Instance {
         timestamp: f64,
         next_timestamp: Option<f64>,
         loan: &Bound<'_, Loan>,
-        slot: Option<u32>,
+        slot: Option<Slot>,
     ) -> PyResult<()> {
         let port = &*port;
+        let slot = slot.map(|slot| slot.0);
         self.give(py, port, MessageTimes { timestamp, next_timestamp }, loan.get(), slot, None)
     }
 
@@ -517,11 +520,12 @@ impl Instance {
         &self,
         py: Python<'py>,
         port: Text<'_>,
-        slot: Option<u32>,
+        slot: Option<Slot>,
         default: Option<Bound<'py, PyAny>>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let port = &*port;
+        let slot = slot.map(|slot| slot.0);
         let wait = wait(py, timeout)?;
         let received = match default {
             None => self.next(py, port, slot, wait)?,
@@ -544,11 +548,12 @@ impl Instance {
         &self,
         py: Python<'py>,
         port: Text<'_>,
-        slot: Option<u32>,
+        slot: Option<Slot>,
         default: Option<Bound<'py, PyAny>>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let port = &*port;
+        let slot = slot.map(|slot| slot.0);
         let wait = wait(py, timeout)?;
         let may_lack = default.is_some();
         let received = self.detached(py, &Call("receive_with_settings"), |core| {
@@ -572,10 +577,11 @@ impl Instance {
         py: Python<'_>,
         port: Text<'_>,
         array: Bound<'_, PyAny>,
-        slot: Option<u32>,
+        slot: Option<Slot>,
         timeout: Option<f64>,
     ) -> PyResult<Message> {
         let port = &*port;
+        let slot = slot.map(|slot| slot.0);
         let unfit = |what: &str| {
             usage(
                 py,
@@ -637,8 +643,9 @@ impl Instance {
 
     /// Returns true if a receive on this port would return at once.
     #[pyo3(signature = (port, slot=None))]
-    fn poll(&self, py: Python<'_>, port: Text<'_>, slot: Option<u32>) -> PyResult<bool> {
+    fn poll(&self, py: Python<'_>, port: Text<'_>, slot: Option<Slot>) -> PyResult<bool> {
         let port = &*port;
+        let slot = slot.map(|slot| slot.0);
         self.core(py, &Call("poll"))?.poll(port, slot).map_err(|error| self.error(py, error))
     }
 
@@ -650,10 +657,11 @@ impl Instance {
         &self,
         py: Python<'_>,
         port: Text<'_>,
-        slot: Option<u32>,
+        slot: Option<Slot>,
         timeout: Option<f64>,
     ) -> PyResult<bool> {
         let port = &*port;
+        let slot = slot.map(|slot| slot.0);
         let wait = wait(py, timeout)?;
         self.detached(py, &Call("has_next"), |core| core.has_next(port, slot, wait))
     }

@@ -21,6 +21,7 @@ mod modules;
 mod path;
 mod run;
 mod settings;
+mod slot;
 mod text;
 mod times;
 mod to_wire;

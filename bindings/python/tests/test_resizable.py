@@ -38,6 +38,27 @@ def test_f_init_takes_in_as_many_messages_as_the_sender_has_slots(run_in):
     run_in(model, {"sender": sender, "receiver": receiver})
 
 
+def test_a_slot_below_0_is_refused_by_each_call(run_in):
+    def sender():
+        instance = Instance({Operator.O_F: ["out[]"]})
+        instance.reuse_instance()
+        instance.set_port_length("out", 1)
+        for slot in (-1, 2**32):
+            with pytest.raises(UsageError, match=f"there is no slot {slot}; slots count from 0"):
+                instance.send("out", Message(0.0), slot)
+        instance.send("out", Message(0.0, data="came"), 0)
+
+    def receiver():
+        instance = Instance({Operator.F_INIT: ["in[]"]})
+        instance.reuse_instance()
+        for call in (instance.receive, instance.receive_with_settings, instance.poll, instance.has_next):
+            with pytest.raises(UsageError, match="there is no slot -1"):
+                call("in", slot=-1)
+        assert instance.receive("in", 0).data == "came"
+
+    run_in(pipe(), {"sender": sender, "receiver": receiver})
+
+
 def test_slots_are_queues_of_their_own_whatever_the_order(run_in):
     def sender():
         instance = Instance({Operator.O_I: ["out[]"]})

@@ -390,7 +390,8 @@ impl Settings {
     }
 
     /// Returns the names by which an instance can ask for settings, sorted: all names without a period,
-    /// and, of the names that begin with the instance's own name, the rest.
+    /// and, of the names that begin with the instance's own name, the rest. A rest that begins with an index
+    /// is no name.
     pub fn names_for(&self, instance: &Reference) -> Vec<String> {
         let mut names: Vec<String> = self
             .entries
@@ -399,7 +400,7 @@ impl Settings {
                 [ReferencePart::Name(only)] => Some(only.to_string()),
                 parts => parts
                     .strip_prefix(instance.parts())
-                    .filter(|rest| !rest.is_empty())
+                    .filter(|rest| matches!(rest, [ReferencePart::Name(_), ..]))
                     .map(crate::identity::parts_to_string),
             })
             .collect();
@@ -528,7 +529,9 @@ mod tests {
     #[test]
     fn an_instance_sees_its_own_names_and_the_general_ones() {
         let one = SettingValue::Int(1);
-        let settings = Settings::from_iter(["x", "m.y", "n.z", "m.k.w"].map(|n| (n, one.clone())));
+        let names = ["x", "m.y", "n.z", "m.k.w", "m[1].y", "m[1][0].v", "m[1].u"];
+        let settings = Settings::from_iter(names.map(|n| (n, one.clone())));
         assert_eq!(settings.names_for(&r("m")), ["k.w", "x", "y"]);
+        assert_eq!(settings.names_for(&r("m[1]")), ["u", "x", "y"]);
     }
 }

@@ -90,6 +90,29 @@ Message message_of(ligament::Message const &got, bool with_settings) {
     return message;
 }
 
+// A checkpoint of Ligament holds no overlay of its message. A state with one is saved as a dict of these two,
+// as by the face in Python.
+constexpr char const *STATE = "libmuscle:state";
+constexpr char const *OVERLAY = "libmuscle:settings";
+
+DataConstRef state_of(Message const &message) {
+    if (!message.has_settings() || message.settings().empty()) return message.data();
+    return Data::dict(STATE, message.data(), OVERLAY, message.settings());
+}
+
+// The message that was saved. It has settings in any case, as in MUSCLE 3.
+Message saved_of(ligament::Message const &got) {
+    Message message = message_of(got, false);
+    DataConstRef const saved(message.data());
+    ymmsl::Settings overlay;
+    if (saved.is_a_dict() && saved.size() == 2 && saved.key(0) == STATE && saved.key(1) == OVERLAY) {
+        overlay = saved.value(1).as<ymmsl::Settings>();
+        message.set_data(saved.value(0));
+    }
+    message.set_settings(overlay);
+    return message;
+}
+
 // The value of a setting as T.
 template <class T>
 T converted(std::string const &name, SettingValue const &value) {
@@ -209,14 +232,15 @@ public:
     Message load_snapshot() {
         check_flag("load_snapshot");
         check_root("load_snapshot");
-        return message_of(core_->load_snapshot(), false);
+        return saved_of(core_->load_snapshot());
     }
 
     template <class Function>
     void save(char const *name, Message const &message, Function function) {
         check_flag(name);
         check_root(name);
-        function(*core_, times_of(message), face::to_ligament(face::Access::node(message.data())));
+        DataConstRef const state = state_of(message);
+        function(*core_, times_of(message), face::to_ligament(face::Access::node(state)));
     }
 
 private:

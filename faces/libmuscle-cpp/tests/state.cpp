@@ -20,6 +20,8 @@ int main(int argc, char *argv[]) {
             Message const saved = instance.load_snapshot();
             time = saved.timestamp();
             sum = saved.data()["sum"].as<double>();
+            CHECK(saved.settings().size() == (time == 2.0 ? 1u : 0u));
+            if (time == 2.0) CHECK(saved.settings().at("sum") == ymmsl::SettingValue(sum));
         }
         if (instance.should_init()) time = sum = 0.0;
         double const began = time;
@@ -28,7 +30,9 @@ int main(int argc, char *argv[]) {
             time += 1.0;
             sum += time;
             if (!instance.should_save_snapshot(time)) continue;
-            instance.save_snapshot(Message(time, Data::dict("sum", sum)));
+            ymmsl::Settings overlay;
+            overlay["sum"] = sum;
+            instance.save_snapshot(Message(time, Data::dict("sum", sum), overlay));
         }
         if (instance.should_save_final_snapshot()) {
             instance.save_final_snapshot(Message(time, Data::dict("sum", sum)));

@@ -20,7 +20,11 @@ def to_ligament(value: Any) -> Any:
     if kind in PLAIN:
         return value
     if isinstance(value, Grid):
-        return ligament.Array(value.array, value.indexes) if value.indexes else value.array
+        return _of_grid(value)
+    if isinstance(value, np.ndarray):
+        return _without_mask(value)
+    if isinstance(value, memoryview):
+        return value.tobytes()  # also one of numbers, which Ligament would send as an array
     if isinstance(value, Settings):
         return settings_to_ligament(value)
     if isinstance(value, dict):
@@ -28,6 +32,20 @@ def to_ligament(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [to_ligament(item) for item in value]
     return value
+
+
+def _of_grid(grid: Grid) -> Any:
+    array = _without_mask(grid.array)
+    if grid.indexes is None or len(grid.indexes) == 0:
+        return array
+    if isinstance(grid.indexes, str) or not all(isinstance(name, str) for name in grid.indexes):
+        raise TypeError(f"the names of a grid's indexes are a list of texts, not {grid.indexes!r}")
+    return ligament.Array(array, grid.indexes)
+
+
+def _without_mask(array: Any) -> Any:
+    """Returns the array as MUSCLE 3 sends it: the fill value stands for each element that is masked."""
+    return array.filled() if isinstance(array, np.ma.MaskedArray) else array
 
 
 def from_ligament(value: Any) -> Any:
@@ -84,3 +102,27 @@ def message_to_ligament(message: Message) -> ligament.Message:
     if settings is None:
         return ligament.Message(message.timestamp, message.next_timestamp, data)
     return ligament.Message(message.timestamp, message.next_timestamp, data, settings_to_ligament(settings))
+
+
+# A checkpoint of Ligament holds no overlay of its message. A state with one is saved as a dict of these two.
+_STATE, _OVERLAY = "libmuscle:state", "libmuscle:settings"
+
+
+def state_to_ligament(message: Message) -> ligament.Message:
+    """Returns the message that is saved for one with a code's state."""
+    converted = message_to_ligament(message)
+    if message.settings:
+        converted.data = {_STATE: converted.data, _OVERLAY: converted.settings}
+    converted.settings = None
+    return converted
+
+
+def state_from_ligament(got: ligament.Message) -> Message:
+    """Returns the message that was saved; its settings are never None, as in MUSCLE 3."""
+    overlay = None
+    if type(got.data) is dict and got.data.keys() == {_STATE, _OVERLAY}:
+        overlay = got.data[_OVERLAY]
+        got.data = got.data[_STATE]
+    message = message_from_ligament(got)
+    message.settings = settings_from_ligament(overlay)
+    return message

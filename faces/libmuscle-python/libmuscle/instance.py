@@ -1,5 +1,6 @@
 """The instance: a simulation code joins a run with it."""
 
+import logging
 from enum import Flag, auto
 from typing import Any
 
@@ -7,10 +8,17 @@ import ligament
 from ymmsl.v0_2 import Operator, Reference
 
 from libmuscle._join import join_by_hand
-from libmuscle._values import message_from_ligament, message_to_ligament, settings_from_ligament
+from libmuscle._values import (
+    message_from_ligament,
+    message_to_ligament,
+    settings_from_ligament,
+    state_from_ligament,
+    state_to_ligament,
+)
 from libmuscle.communicator import Message
 from libmuscle.errors import PortNameError
 
+_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _TYPES = ("str", "int", "float", "bool", "[int]", "[float]", "[[float]]")
 
 
@@ -51,6 +59,15 @@ class Instance:
         self._instance_id = Reference(self._core.name)
         # Bound once, since each message needs them.
         self._send, self._receive = self._core.send, self._core.receive
+        self._let_lines_through()
+
+    def _let_lines_through(self) -> None:
+        """Lets Python's root logger have the lines that the model wants in the run's log. By itself it drops
+        those below WARNING."""
+        level = str(self._core.get_setting("muscle_remote_log_level", None, "")).upper()
+        root = logging.getLogger()
+        if level in _LOG_LEVELS and not root.isEnabledFor(getattr(logging, level)):
+            root.setLevel(level)
 
     def reuse_instance(self) -> bool:
         """Returns true if there is another pass of the reuse loop. It waits for the messages of the F_INIT
@@ -98,7 +115,13 @@ class Instance:
         Raises:
             KeyError: There is no such port.
         """
-        return self._asked(self._core.is_connected, port)
+        try:
+            return self._asked(self._core.is_connected, port)
+        except PortNameError:
+            # The port for overlays is there only if a conduit leads to it.
+            if port == "muscle_settings_in":
+                return False
+            raise
 
     def is_vector_port(self, port: str) -> bool:
         """Returns true if the port has slots.
@@ -152,9 +175,17 @@ class Instance:
 
         Raises:
             RuntimeError: There is no such port, it does not send, or the slot is wrong or missing.
-            TypeError: The data holds a value that messages cannot hold.
+            TypeError: The data holds a value that messages cannot hold, and the port is connected.
         """
-        self._send(port_name, message_to_ligament(message), slot)
+        converted = message_to_ligament(message)
+        try:
+            self._send(port_name, converted, slot)
+        except ligament.UnsendableError:
+            if self._core.is_connected(port_name):
+                raise
+            # Nobody gets the message. The rest of the call is checked as for any other one.
+            converted.data = None
+            self._send(port_name, converted, slot)
 
     def receive(
         self, port_name: str, slot: int | None = None, default: Message | None = None
@@ -196,7 +227,7 @@ class Instance:
 
     def load_snapshot(self) -> Message:
         """Returns the message that was saved, if `resuming` has returned true."""
-        return message_from_ligament(self._snapshot_call("load_snapshot")())
+        return state_from_ligament(self._snapshot_call("load_snapshot")())
 
     def should_save_snapshot(self, timestamp: float) -> bool:
         """Returns true if the code must save its state now.
@@ -223,7 +254,7 @@ class Instance:
         call = self._snapshot_call(name)
         if message is None:
             raise RuntimeError(f"{name} needs the message that holds the state, not None")
-        call(message_to_ligament(message))
+        call(state_to_ligament(message))
 
     def _snapshot_call(self, name: str) -> Any:
         if InstanceFlags.USES_CHECKPOINT_API not in self._flags:

@@ -1,20 +1,23 @@
 """Runs a model whose components are Python functions."""
 
+import copy
 import logging
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import ligament
+import yaml
 import ymmsl
 from ymmsl import Document, v0_1
-from ymmsl.v0_2 import Configuration
+from ymmsl.v0_2 import Configuration, Operator, Ports, Settings
 
+from libmuscle._values import settings_to_ligament
 from libmuscle.manager.profile_store import write_profile
 from libmuscle.manager.records import write_log
 
@@ -39,7 +42,7 @@ def run_simulation(configuration: Document, implementations: dict[str, Callable[
     with catch_warnings():
         simplefilter("ignore")
         configuration = _of_version_2(configuration)
-        text = ymmsl.dump(configuration)
+        text = _dumped(configuration)
     if configuration.imports:
         raise RuntimeError("a model with imports is not run from Python; save it, and call muscle_manager")
     functions = _chosen(configuration, implementations)
@@ -48,6 +51,7 @@ def run_simulation(configuration: Document, implementations: dict[str, Callable[
         file = Path(temporary, "model.ymmsl")
         file.write_text(text, encoding="utf-8")
         model = ligament.Model.load(file)
+        model.settings = settings_to_ligament(configuration.settings)
         sys.stdout.flush()
         sys.stderr.flush()
         outputs = os.dup(1), os.dup(2)
@@ -71,6 +75,44 @@ def _of_version_2(configuration: Document) -> Configuration:
     if not isinstance(configuration, Configuration):
         raise RuntimeError(f"a model is a Configuration of yMMSL, not a {type(configuration).__name__}")
     return configuration
+
+
+def _dumped(configuration: Configuration) -> str:
+    """Returns the model as text, without its settings, since ymmsl 0.18 writes the text "1e3" as a number."""
+    bare = copy.copy(configuration)
+    bare.settings = Settings()
+    text = ymmsl.dump(bare)
+    lines = text.splitlines(keepends=True)
+    for line, missing in sorted(_missing_ports(configuration, text), reverse=True):
+        lines.insert(line, missing)
+    return "".join(lines)
+
+
+def _missing_ports(configuration: Configuration, text: str) -> Iterator[tuple[int, str]]:
+    """Yields lines that the text lacks, each with the number of the line before which it belongs: ymmsl 0.18
+    leaves out the O_I and S ports of a component's own timeline if it has ports on other timelines, too."""
+    document = yaml.compose(text, Loader=yaml.BaseLoader)
+    for place, ports in _all_ports(configuration):
+        node = document
+        for key in place:
+            node = node and next((value for name, value in node.value if name.value == key), None)
+        if node is None or not any(port.timeline for port in ports.values()):
+            continue
+        written = {name.value for name, _ in node.value}
+        for operator in (Operator.O_I, Operator.S):
+            own = [str(port.name) for port in ports.values() if port.operator is operator and not port.timeline]
+            key = operator.name.lower()
+            if own and key not in written:
+                yield node.start_mark.line, f"{' ' * node.start_mark.column}{key}: {' '.join(own)}\n"
+
+
+def _all_ports(configuration: Configuration) -> Iterator[tuple[tuple[str, ...], Ports]]:
+    """Yields the ports of each model and component, with their place in the document."""
+    for model_name, model in configuration.models.items():
+        place = "models", str(model_name)
+        yield (*place, "ports"), model.ports
+        for name, component in model.components.items():
+            yield (*place, "components", str(name), "ports"), component.ports
 
 
 def _chosen(

@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
                         help="start all instances; without it they are started by hand")
     parser.add_argument("--run-dir", type=Path, help="an empty directory [default: run_MODEL_DATE_TIME]")
     parser.add_argument("--log-level", type=str.upper, choices=LEVELS, default="INFO",
-                        help="the least level of a line in muscle3_manager.log [default: INFO]")
+                        help="the least level of the run's own lines in muscle3_manager.log [default: INFO]")
     parser.add_argument("--location-file", type=Path, metavar="FILE",
                         help="where to write MUSCLE_MANAGER for instances that are started by hand")
     parser.add_argument("-m", "--model", help="the model to run, if the files have several")

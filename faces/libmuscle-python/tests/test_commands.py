@@ -109,6 +109,13 @@ def test_an_error_shutdown_with_exit_status_0_fails_no_run(face, model):
     assert "this macro is to end so: in order" in (model / "run/muscle3_manager.log").read_text()
 
 
+def test_the_level_of_the_log_concerns_the_lines_of_the_run_only(face, model):
+    manage(face, model, "--start-all", "--run-dir", "run", "--log-level", "ERROR", end="in order")
+    log = (model / "run/muscle3_manager.log").read_text()
+    assert " macro: registered" in log and "this macro is to end so: in order" in log
+    assert " run: " in (model / "run/manager.log").read_text() and " run: " not in log
+
+
 def test_an_error_shutdown_with_another_status_fails_the_run(face, model):
     done = manage(face, model, "--start-all", "--run-dir", "run", status=1, end="badly")
     assert "An error occurred during execution" in done.stdout

@@ -13,7 +13,7 @@ def write_records(run: Path, level: str = "INFO") -> None:
 
     Args:
         run: The run directory.
-        level: The least level of a line in `muscle3_manager.log`.
+        level: The least level of the run's own lines in `muscle3_manager.log`.
     """
     write_log(run, run / "muscle3_manager.log", level)
     write_profile(run, run / "performance.sqlite")
@@ -24,10 +24,16 @@ def write_records(run: Path, level: str = "INFO") -> None:
 
 
 def write_log(run: Path, file: Path, level: str = "INFO") -> None:
-    """Writes the lines of the run's log that have this level or a higher one."""
-    low = set(LEVELS[: LEVELS.index(level)])
+    """Writes the lines of the run's log: those of the run itself that have this level or a higher one, and all
+    of the instances, which log what `muscle_remote_log_level` says."""
+    low = LEVELS[: LEVELS.index(level)]
+
+    def is_wanted(line: str) -> bool:
+        words = line.split(maxsplit=3)
+        return len(words) < 3 or words[2] != "run:" or words[1].upper() not in low
+
     with open(run / "manager.log", encoding="utf-8", errors="replace") as lines:
-        chosen = [line for line in lines if low.isdisjoint(word.upper() for word in line.split()[1:2])]
+        chosen = [line for line in lines if is_wanted(line)]
     file.write_text("".join(chosen), encoding="utf-8")
 
 

@@ -17,6 +17,7 @@ MISTAKES = {
     "receive where one sends": lambda one: one.receive("out"),
     "receive without a sender": lambda one: one.receive("start"),
     "slot of a scalar port": lambda one: one.send("out", Message(0.0), 0),
+    "slot below 0 of a scalar port": lambda one: one.send("out", Message(0.0), -1),
     "unsendable": lambda one: one.send("out", Message(0.0, data=object())),
     "unset": lambda one: one.get_setting("unset"),
     "wrong type": lambda one: one.get_setting("text", "int"),
