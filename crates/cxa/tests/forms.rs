@@ -169,9 +169,92 @@ fn expressions_are_computed_as_ruby_does() {
         ("a['y'] = 3\n$env['x'] = a['y']", "3"),
         ("$env['x'] = case 3 when 1..2 then 1 when 3 then 5 end", "5"),
         ("$env['x'] = 3.7.to_i + '12cm'.to_i + '1.5e1 m'.to_f", "30.0"),
+        ("$env['x'] = -1.5.floor * 10 + -2.abs", "-18"),
+        ("$env['x'] = -2 ** 2 + - 3.abs", "-7"),
+        ("$env['x'] = 0\n-3.upto(3) { |i| $env['x'] += 1 }", "7"),
+        ("$env['x'] = 1.0 % 0.1", "0.09999999999999995"),
+        ("$env['x'] = -7.5 % 2", "0.5"),
+        ("$env['x'] = '1_000'.to_i + ' -1_0.5e1_0'.to_f", "-104999999000.0"),
+        ("$env['x'] = Integer('12') + Float(' 1.5 ') + Integer(3.9)", "16.5"),
+        ("$env['x'] = ' a \n'.strip + \" b\\n\".chomp", "\"a b\""),
+        ("$env['x'] = 'a,b,,'.split(',').length + 'abc'.split('').length + ' a b '.split.length", "7"),
+        ("$env['x'] = [[1, [2]], 3].join('-')", "\"1-2-3\""),
+        ("$env['x'] = [1, 2, 3].first(2) + [1, 2, 3].last(5)", "[1.0, 2.0, 1.0, 2.0, 3.0]"),
+        ("$env['x'] = [1, 2, 1].count(1)", "2"),
+        ("$env['x'] = [1, [2]].include?(1.0) && [1, [2]].include?([2.0])", "true"),
+        ("$env['x'] = [[1], { 'a' => [2] }] == [[1], { 'a' => [2] }]", "true"),
+        ("$env['x'] = { 'a' => 1 } == { 'a' => 2 }", "false"),
+        ("$env['x'] = { 'a' => 1 }.fetch('b', 7)", "7"),
+        ("$env['x'] = Array.new(3) { |i| i * 2 }", "[0.0, 2.0, 4.0]"),
+        ("$env['x'] = case 5 when String then 1 when Integer then 2 end", "2"),
+        ("$env['x'] = case 1.5 when 2..3 then 1 when 1..2 then 2 end", "2"),
+        ("$env['x'] = case 2.5 when 1..2 then 1 when 1...3 then 2 end", "2"),
+        ("$env['x'] = (1...3).last * 10 + (1...3).max", "32"),
+        ("$env['x'] = \"#{1...3} #{(1..3)}\"", "\"1...3 1..3\""),
+        ("$d = '/d'\n$env['x'] = \"#$d/a # $d\"", "\"/d/a # $d\""),
+        ("$env['x'] = File.basename(__FILE__, '.cxa.rb') + File.basename('a/b.rb', '.*')", "\"mb\""),
     ] {
         assert_eq!(setting(statements), expected, "{statements}");
     }
+}
+
+#[test]
+fn blocks_have_names_of_their_own() {
+    for (statements, expected) in [
+        ("i = 5\n3.times { |i| i }\n$env['x'] = i", "5"),
+        ("i = 5\n[1, 2].each { |i| [7].map { |i| i } }\n$env['x'] = i", "5"),
+        ("k = 0\n%w(a b).each_with_index { |v, i| k += i }\n$env['x'] = k", "1"),
+        ("$env['x'] = 0\n[5, 6].each_with_index { |v| $env['x'] += v }", "11"),
+        ("$env['x'] = 0\n3.times { y ||= 0; y += 1; $env['x'] = y }", "1"),
+        ("y = 0\n3.times { y += 1; z = y }\n$env['x'] = y", "3"),
+        ("for i in 1..4 do y = i end\n$env['x'] = y + i", "8"),
+        ("2.times { K = 3 }\n$env['x'] = K", "3"),
+        ("i = 1\n5.times { |i| break if i == 3 }\n$env['x'] = i", "1"),
+        ("$env['x'] = [1, 2].map { |j| next if j == 1; j }.length", "2"),
+        ("3.times { |i| [1, 2].map { |j| next if j == 1; j }; $env['x'] = i }", "2"),
+        ("$env['x'] = [1, 2].map { |j| break }.nil?", "true"),
+        ("$env['x'] = [1, 2].each { |j| break if j == 1 }.nil?", "true"),
+    ] {
+        assert_eq!(setting(statements), expected, "{statements}");
+    }
+    let found = errors("a = NativeInstance.new('a', './a')\n2.times { y = 1 }\n$env['x'] = y\n");
+    assert!(found.len() == 1 && found[0].contains("\"y\" has no value here"), "{found:?}");
+}
+
+#[test]
+fn arguments_and_blocks_that_would_change_a_value_are_refused() {
+    for (value, expected) in [
+        ("'ff'.to_i(16)", "\"to_i\" is read without arguments"),
+        ("10.to_s(2)", "\"to_s\" is read without arguments"),
+        ("1234.round(-2)", "\"round\" is read without arguments"),
+        ("1.57.floor(1)", "\"floor\" is read without arguments"),
+        ("'a.rb'.chomp('.rb')", "\"chomp\" is read without arguments"),
+        ("'a,b'.split(',', 2)", "\"split\" is read with 1 arguments at most"),
+        ("'abc'.start_with?('x', 'a')", "\"start_with?\" is read with 1"),
+        ("[1, 2].count { |v| v > 1 }", "the block of \"count\" is not read"),
+        ("Hash.new(0)", "for all keys"),
+        ("Hash.new { |map, key| 0 }", "the block of Hash.new is not read"),
+        ("Array.new(-1)", "the length of a list is a whole number"),
+        ("{ 'a' => 1 }.fetch('b')", "the map has no key \"b\""),
+        ("Integer('12cm')", "\"12cm\" is no whole number"),
+        ("Integer('010')", "\"010\" is no whole number"),
+        ("Float('')", "\"\" is no number"),
+        ("'99999999999999999999'.to_i", "beyond the range"),
+        ("'1e999'.to_f", "beyond the range"),
+        ("'%.3d' % 5", "\"%.3d\" for a whole number is not read"),
+        ("'%.2s' % 'abc'", "\"%.2s\" for a text is not read"),
+        ("\"#@x\"", "variables of objects"),
+    ] {
+        let found = errors(&format!("a = NativeInstance.new('a', './a')\n\n$env['x'] = {value}\n"));
+        assert!(found.len() == 1 && found[0].starts_with("m.cxa.rb:3:"), "{value}: {found:?}");
+        assert!(found[0].contains(expected), "{value}: {found:?}");
+    }
+}
+
+#[test]
+fn a_mistake_that_a_loop_meets_again_is_told_once() {
+    let found = errors("a = NativeInstance.new('a', './a')\n500.times { |i| foo }\nbar\n");
+    assert!(found.len() == 2 && found[1].starts_with("m.cxa.rb:3:"), "{found:?}");
 }
 
 #[test]
