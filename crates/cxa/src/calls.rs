@@ -522,7 +522,8 @@ impl Evaluation<'_> {
             }
             (CxaValue::List(list), CxaValue::Int(at)) => {
                 let length = self.heap.lists[*list].len();
-                let at = usize::try_from(*at).ok().filter(|at| *at <= length + 1000);
+                let at = if *at < 0 { *at + length as i64 } else { *at };
+                let at = usize::try_from(at).ok().filter(|at| *at <= length + 1000);
                 let Some(at) = at else {
                     return Err(place
                         .fault("this index is far outside of the list", "add elements by <<")

@@ -224,7 +224,7 @@ impl<'a> Evaluation<'a> {
                 };
                 let is_defined = match &inner.kind {
                     NodeKind::Variable(_) => false,
-                    NodeKind::Constant(name) => self.variables.contains_key(name),
+                    NodeKind::Constant(name) => self.constant(place, name).is_ok(),
                     _ => self.value(inner).is_ok(),
                 };
                 Ok(if is_defined { CxaValue::text("expression") } else { CxaValue::Nil })

@@ -14,10 +14,8 @@ impl Evaluation<'_> {
         let place = request.place;
         let most = most_arguments(request.name);
         if request.arguments.len() > most {
-            let what = match most {
-                0 => format!("\"{}\" is read without arguments", request.name),
-                _ => format!("\"{}\" is read with {most} arguments at most", request.name),
-            };
+            let most = ["without arguments", "with one argument at most", "with two arguments at most"][most];
+            let what = format!("\"{}\" is read {most}", request.name);
             return Err(place.fault(what, "write the model without the others").into());
         }
         match (of, request.name) {
@@ -431,9 +429,10 @@ fn most_arguments(method: &str) -> usize {
     match method {
         "to_s" | "to_i" | "to_f" | "to_sym" | "to_a" | "round" | "floor" | "ceil" | "chomp" | "strip"
         | "upcase" | "downcase" | "length" | "size" | "empty?" | "times" | "min" | "max" => 0,
+        "include?" | "member?" | "start_with?" | "end_with?" | "split" | "join" | "first" | "last"
+        | "count" | "merge" | "has_key?" | "key?" | "upto" | "downto" => 1,
         "fetch" | "step" => 2,
-        "push" | "append" => usize::MAX,
-        _ => 1,
+        _ => usize::MAX,
     }
 }
 

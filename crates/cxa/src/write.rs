@@ -94,6 +94,12 @@ impl CxaWriter<'_> {
         let mut known: HashMap<String, u32> = HashMap::new();
         for instance in &model.instances {
             let name = self.name(&instance.name, instance.place);
+            if name != instance.name {
+                let what =
+                    format!("\"{}\" is \"{name}\" in a model file, and its code gets that name", instance.name);
+                let advice = "look for the name in the code, if it asks for the name of its kernel";
+                self.warnings.push(instance.place.fault(what, advice));
+            }
             if let Some(line) = known.insert(name.clone(), instance.place.line) {
                 let what =
                     format!("\"{}\" has the same name in a model file as that of line {line}", instance.name);

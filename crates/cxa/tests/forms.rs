@@ -192,10 +192,31 @@ fn expressions_are_computed_as_ruby_does() {
         ("$env['x'] = (1...3).last * 10 + (1...3).max", "32"),
         ("$env['x'] = \"#{1...3} #{(1..3)}\"", "\"1...3 1..3\""),
         ("$d = '/d'\n$env['x'] = \"#$d/a # $d\"", "\"/d/a # $d\""),
+        ("x = [1, 2]\nx[-1] = 9\n$env['x'] = x", "[1.0, 9.0]"),
+        ("$env['x'] = defined?(ENV) && !defined?(Nope)", "true"),
         ("$env['x'] = File.basename(__FILE__, '.cxa.rb') + File.basename('a/b.rb', '.*')", "\"mb\""),
     ] {
         assert_eq!(setting(statements), expected, "{statements}");
     }
+}
+
+#[test]
+fn a_class_of_java_with_a_command_is_told() {
+    let (text, warnings) = converted(
+        "a = Instance.new('a', 'my.A')\na['command'] = './a'\nb = Instance.new('b', 'my.B')\n\
+         $env['b:command'] = './b'\nc = Instance.new('c', 'my.C')\n",
+    );
+    assert!(text.contains("  a.command: \"./a\"\n"), "{text}");
+    let told: Vec<&String> = warnings.iter().filter(|one| one.contains("NativeInstance.new")).collect();
+    assert!(told.len() == 2 && told[0].starts_with("m.cxa.rb:1:"), "{warnings:?}");
+    assert!(told[1].starts_with("m.cxa.rb:3:"), "{warnings:?}");
+}
+
+#[test]
+fn a_name_that_a_code_gets_with_other_characters_is_told() {
+    let (text, warnings) = converted("a = NativeInstance.new('the-ring', './a')\n");
+    assert!(text.contains("      the_ring:\n"), "{text}");
+    assert!(warnings.len() == 1 && warnings[0].contains("\"the-ring\" is \"the_ring\""), "{warnings:?}");
 }
 
 #[test]
@@ -229,8 +250,8 @@ fn arguments_and_blocks_that_would_change_a_value_are_refused() {
         ("1234.round(-2)", "\"round\" is read without arguments"),
         ("1.57.floor(1)", "\"floor\" is read without arguments"),
         ("'a.rb'.chomp('.rb')", "\"chomp\" is read without arguments"),
-        ("'a,b'.split(',', 2)", "\"split\" is read with 1 arguments at most"),
-        ("'abc'.start_with?('x', 'a')", "\"start_with?\" is read with 1"),
+        ("'a,b'.split(',', 2)", "\"split\" is read with one argument at most"),
+        ("'abc'.start_with?('x', 'a')", "\"start_with?\" is read with one"),
         ("[1, 2].count { |v| v > 1 }", "the block of \"count\" is not read"),
         ("Hash.new(0)", "for all keys"),
         ("Hash.new { |map, key| 0 }", "the block of Hash.new is not read"),
