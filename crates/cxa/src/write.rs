@@ -188,8 +188,10 @@ impl CxaWriter<'_> {
                     "decompress" => {}
                     "compress" if is_compressed => {}
                     "compress" => lines.push(line),
-                    _ if is_sender && !is_compressed => lines.push(format!("{line}\n      at: sender")),
-                    _ => lines.push(line),
+                    _ if is_sender && !is_compressed => {
+                        lines.extend(line.lines().map(|line| format!("{line}\n      at: sender")));
+                    }
+                    _ => lines.extend(line.lines().map(str::to_owned)),
                 }
             }
         }

@@ -201,6 +201,20 @@ fn expressions_are_computed_as_ruby_does() {
 }
 
 #[test]
+fn a_filter_may_become_several_in_their_order() {
+    let (text, warnings) = converted(
+        "a = NativeInstance.new('a', './a')\n\
+         a.couple(a, {'x' => 'y'}, ['linearinterpolation', 'multiply_2'], ['linearinterpolation'])\n\
+         a.couple(a, {'u' => 'v'}, ['lineartimeinterpolation_3'])\n",
+    );
+    let expected = "    a.x -> a.y:\n    - interpolate_space: {parts: 2, axis: 0}\n      at: sender\n    \
+                    - slice: \"1::2\"\n      at: sender\n    - multiply: 2.0\n      at: sender\n    \
+                    - interpolate_space: {parts: 2, axis: 0}\n    - slice: \"1::2\"\n";
+    assert!(text.contains(expected) && text.contains("- interpolate_time: 3\n"), "{text}");
+    assert!(warnings.len() == 1 && warnings[0].contains("equal steps"), "{warnings:?}");
+}
+
+#[test]
 fn a_class_of_java_with_a_command_is_told() {
     let (text, warnings) = converted(
         "a = Instance.new('a', 'my.A')\na['command'] = './a'\nb = Instance.new('b', 'my.B')\n\
