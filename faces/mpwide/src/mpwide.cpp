@@ -55,7 +55,8 @@ Face &face() {
 using Lock = std::lock_guard<std::mutex>;
 
 void say(const char *call, const Failure &failure) {
-    std::cerr << "MPWide: " << call << ": " << failure.text << std::endl;
+    // One piece, so that lines of several threads do not mix.
+    std::cerr << std::string("MPWide: ") + call + ": " + failure.text + "\n" << std::flush;
 }
 
 // The result of a call that tells its caller of failures.
