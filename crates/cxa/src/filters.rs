@@ -70,13 +70,13 @@ pub(crate) fn counterpart(filter: &str) -> Counterpart {
         "timefactor" if number.is_none_or(|number| number > 0.0) => any("time_factor"),
         "timefactor" => Counterpart::Unknown(format!("the filter \"{filter}\" needs a number above 0")),
         "blockafter" => any("block_after"),
-        "lineartimeinterpolation" => match count {
-            Some(count) => Counterpart::Differs(
-                format!("interpolate_time: {count}"),
-                "the messages between two others have times in equal steps; older versions of MUSCLE 2 know only \
-                 the factor 2, and halve the later time",
+        "lineartimeinterpolation" => match whole(count, "interpolate_time") {
+            Counterpart::Filter(line) => Counterpart::Differs(
+                line,
+                "the messages between two others have times in equal steps; older versions of MUSCLE 2 know \
+                 only the factor 2, and halve the later time",
             ),
-            None => Counterpart::Unknown(format!("the filter \"{filter}\" needs a whole number above 0 behind _")),
+            other => other,
         },
         // The two undo each other. `part_count` finds one without the other.
         "chunk" | "dechunk" => Counterpart::None,

@@ -174,7 +174,8 @@ pub(crate) fn warn_of_languages(model: &CxaModel, warnings: &mut Vec<SyntaxFault
         let of_all = model.settings.get(&format!("{}:command", instance.name));
         if instance.settings.get("command").or(of_all).is_some() {
             let what = format!(
-                "\"{}\" has a command, as classes of Java that extend NativeKernel have; that class is not there",
+                "\"{}\" has a command, as classes of Java that extend NativeKernel have; that class is not \
+                 there",
                 instance.name
             );
             warnings.push(instance.place.fault(what, "write NativeInstance.new with the command"));

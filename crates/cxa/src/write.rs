@@ -28,6 +28,7 @@ pub(crate) fn write(model: &mut CxaModel, heap: &Heap, name: &str) -> Result<Str
     if !writer.faults.is_empty() {
         return Err(writer.faults);
     }
+    warn_of_scales(model, &mut writer.warnings);
     let conduits = writer.conduits(model);
     let text = writer.document(model, &conduits, name);
     if writer.faults.is_empty() {
@@ -35,6 +36,30 @@ pub(crate) fn write(model: &mut CxaModel, heap: &Heap, name: &str) -> Result<Str
         Ok(text)
     } else {
         Err(writer.faults)
+    }
+}
+
+/// Warns of a time step or total time that is given for all instances: MUSCLE 2 takes those of an instance, and
+/// `default_dt` and `max_timesteps`, but a setting of a model file holds for each instance without its own.
+fn warn_of_scales(model: &CxaModel, warnings: &mut Vec<SyntaxFault>) {
+    for (scale, otherwise) in [("dt", "default_dt"), ("T", "max_timesteps")] {
+        let of_all =
+            |(key, value, _): &&(String, CxaValue, TextPosition)| key == scale && *value != CxaValue::Nil;
+        let Some((_, value, place)) = model.settings.entries.iter().find(of_all) else { continue };
+        let has_none = |one: &&CxaInstance| {
+            let of_instance = model.settings.get(&format!("{}:{scale}", one.name));
+            shipped(one).is_none() && !is_duplication(one) && one.settings.get(scale).or(of_instance).is_none()
+        };
+        let first = model.instances.iter().find(has_none);
+        if let (Some(first), true) = (first, model.settings.get(otherwise) != Some(value)) {
+            let what = format!(
+                "the setting \"{scale}\" of all counts for \"{}\" here; in MUSCLE 2 only {}['{scale}'] or \
+                 {otherwise} does",
+                first.name, first.name
+            );
+            let advice = "write what is meant, or give the setting another name, here and in the codes";
+            warnings.push(place.fault(what, advice));
+        }
     }
 }
 
@@ -67,12 +92,12 @@ fn own_class(instance: &CxaInstance) -> Option<&str> {
     instance.class.as_deref()?.strip_prefix("muscle.core.")
 }
 
-fn is_duplication(instance: &CxaInstance) -> bool {
+pub(crate) fn is_duplication(instance: &CxaInstance) -> bool {
     own_class(instance) == Some("kernel.DuplicationMapper")
 }
 
 /// Returns the sink of Ligament that does the same as a terminal.
-fn shipped(instance: &CxaInstance) -> Option<&'static str> {
+pub(crate) fn shipped(instance: &CxaInstance) -> Option<&'static str> {
     match own_class(instance)? {
         "conduit.terminal.NullSink" => Some("ligament.sinks.discard"),
         "conduit.terminal.PrintSink" => Some("ligament.sinks.console"),

@@ -215,6 +215,28 @@ fn a_filter_may_become_several_in_their_order() {
 }
 
 #[test]
+fn a_step_of_all_instances_is_told_unless_it_changes_nothing() {
+    let told = |settings: &str| {
+        let (_, warnings) = converted(&format!(
+            "a = NativeInstance.new('a', './a')\nb = NativeInstance.new('b', './b')\n{settings}\n"
+        ));
+        warnings
+    };
+    let warnings = told("a['dt'] = 1\n$env['dt'] = 2\n$env['T'] = 9");
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].starts_with("m.cxa.rb:4:") && warnings[0].contains("counts for \"b\""), "{warnings:?}");
+    assert!(warnings[1].starts_with("m.cxa.rb:5:") && warnings[1].contains("max_timesteps"), "{warnings:?}");
+    for settings in [
+        "$env['default_dt'] = 2\n$env['max_timesteps'] = 9",
+        "$env['dt'] = 2\n$env['default_dt'] = 2",
+        "$env['dt'] = 2\na['dt'] = 1\n$env['b:dt'] = 3",
+        "$env['dt'] = 2\n$env['dt'] = nil",
+    ] {
+        assert_eq!(told(settings), [] as [&str; 0], "{settings}");
+    }
+}
+
+#[test]
 fn a_class_of_java_with_a_command_is_told() {
     let (text, warnings) = converted(
         "a = Instance.new('a', 'my.A')\na['command'] = './a'\nb = Instance.new('b', 'my.B')\n\
@@ -326,6 +348,26 @@ fn what_is_not_read_is_named_with_its_line() {
           a = NativeInstance.new('a', './a')\nd.couple(a, 'y')",
             4,
             "leads to \"d\"",
+        ),
+        (
+            "a = NativeInstance.new('a', './a')\n\
+             k = Terminal.new('k', 'muscle.core.conduit.terminal.NullSink')\n\
+             a.couple(k, 'x')\na.couple(k, 'y')",
+            4,
+            "\"k\" has its only coupling already, in line 3",
+        ),
+        (
+            "a = NativeInstance.new('a', './a')\n\
+             k = Terminal.new('k', 'muscle.core.conduit.terminal.PrintSink')\nk.couple(a, 'x')",
+            3,
+            "\"k\" is a sink, and sends nothing",
+        ),
+        (
+            "a = NativeInstance.new('a', './a')\n\
+             d = Instance.new('d', 'muscle.core.kernel.DuplicationMapper')\na.couple(d, 'x' => 'in')\n\
+             a.couple(d, 'y' => 'in2')\nd.couple(a, 'e')",
+            4,
+            "\"d\" has its only coupling already, in line 3",
         ),
         ("x = 1", 1, "makes no instance"),
         ("", 1, "makes no instance"),
