@@ -87,7 +87,7 @@ def test_a_text_of_fortran_that_is_too_short_is_told(run, program, tmp_path):
 
 
 # What codes of MUSCLE 2 ask for: settings with the instance's name, and the command that the cxa file gives.
-ASKS = """
+REQUESTS = """
 #include <cppmuscle.hpp>
 #include <iostream>
 
@@ -96,13 +96,16 @@ int main(int argc, char **argv) {
     for (const char *name : {"the-ring:energy", "energy", "args"})
         std::cout << (muscle::cxa::has_property(name) ? muscle::cxa::get_property(name) : "none") << std::endl;
     std::cout << muscle::cxa::get_property("command") << " " << muscle::env::will_stop() << std::endl;
+    // The kinds of exceptions that codes make themselves.
+    const muscle::muscle_exception own("own", 7, true), other{std::runtime_error("other")};
+    if (own.error_code != 7 || std::string(other.what()) != "other") return 1;
     muscle::env::finalize();
 }
 """
 
 
 def test_codes_get_their_own_settings_by_full_names_and_their_command(run, program, tmp_path):
-    (tmp_path / "asks.cpp").write_text(ASKS)
+    (tmp_path / "asks.cpp").write_text(REQUESTS)
     command = program("asks", tmp_path / "asks.cpp")
     output = run(f"NativeInstance.new('the_ring', '{command}', args: '-a  b')\n"
                  f"NativeInstance.new('other', '{command}')\n"
