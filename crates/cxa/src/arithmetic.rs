@@ -102,7 +102,14 @@ fn of_numbers(operator: &str, a: f64, b: f64) -> Option<CxaValue> {
         "-" => a - b,
         "*" => a * b,
         "/" => a / b,
-        "%" => a - b * (a / b).floor(),
+        "%" => {
+            let rest = a % b;
+            if rest != 0.0 && (rest < 0.0) != (b < 0.0) {
+                rest + b
+            } else {
+                rest
+            }
+        }
         "**" => a.powf(b),
         _ => return compared(operator, a.partial_cmp(&b)?),
     }))

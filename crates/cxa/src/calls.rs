@@ -1,6 +1,7 @@
 //! Calls of functions, and of the parts of MUSCLE 2: `Cxa`, `Muscle`, the connection scheme, `$env`, instances.
 
 use crate::evaluate::{Evaluated, Evaluation, Flow};
+use crate::methods::number_in;
 use crate::model::CxaCoupling;
 use crate::place::TextPosition;
 use crate::syntax::{Block, RubyCall};
@@ -25,6 +26,22 @@ const CLASSES: &[&str] = &[
     "Integer",
     "Float",
     "Symbol",
+];
+
+/// Calls whose blocks are read.
+const WITH_BLOCK: &[&str] = &[
+    "each",
+    "each_pair",
+    "each_with_index",
+    "map",
+    "collect",
+    "times",
+    "upto",
+    "downto",
+    "step",
+    "loop",
+    "attach",
+    "new",
 ];
 
 /// The variable that is set wherever MUSCLE 2 runs. Programs find it when they start.
@@ -54,7 +71,7 @@ impl Evaluation<'_> {
         }
         match name {
             "ENV" => Ok(CxaValue::Builtin(BuiltinObject::Environment)),
-            "__FILE__" => Ok(CxaValue::text(format!("{}/model.cxa.rb", self.host.folder))),
+            "__FILE__" => Ok(CxaValue::text(format!("{}/{}", self.host.folder, self.file))),
             "ARGV" => Ok(self.heap.list(Vec::new())),
             _ => {
                 let known = self.variables.keys().map(String::as_str).chain(CLASSES.iter().copied());
@@ -73,6 +90,10 @@ impl Evaluation<'_> {
         };
         let arguments = self.values(&call.arguments)?;
         let request = CallRequest { place, name: &call.name, arguments, block: call.block.as_ref() };
+        if request.block.is_some() && !WITH_BLOCK.contains(&request.name) {
+            let what = format!("the block of \"{}\" is not read", request.name);
+            return Err(place.fault(what, "write out what it does").into());
+        }
         match receiver {
             None => self.function(&request),
             Some(CxaValue::Class(class)) => self.method_of_class(class, &request),
@@ -110,9 +131,7 @@ impl Evaluation<'_> {
             "attach" | "tie" => self.method_of_part(BuiltinObject::Scheme, request),
             "loop" => match request.block {
                 Some(block) => {
-                    while self.pass(&block.body)? {
-                        self.charge(place, 1)?;
-                    }
+                    while self.block_pass(place, block, CxaValue::Nil)?.is_some() {}
                     Ok(CxaValue::Nil)
                 }
                 None => Err(place.fault("the loop has no block", "write loop do … end").into()),
@@ -123,15 +142,7 @@ impl Evaluation<'_> {
                 let format = self.shown(place, &request.argument(0))?;
                 self.formatted(place, &format, &rest)
             }
-            "Integer" | "Float" | "String" => {
-                let name = match request.name {
-                    "Integer" => "to_i",
-                    "Float" => "to_f",
-                    _ => "to_s",
-                };
-                let inner = CallRequest { place, name, arguments: Vec::new(), block: None };
-                self.method(&request.argument(0), &inner)
-            }
+            "Integer" | "Float" | "String" => self.conversion(request),
             name => {
                 let what = format!("the function \"{name}\" is not read");
                 Err(place.fault(what, "write the model without it").into())
@@ -139,27 +150,81 @@ impl Evaluation<'_> {
         }
     }
 
+    /// Evaluates `Integer(…)`, `Float(…)` or `String(…)`. Unlike `to_i` and `to_f`, the first two take no text
+    /// that has more than a number.
+    fn conversion(&mut self, request: &CallRequest) -> Evaluated {
+        let place = request.place;
+        let [value] = &request.arguments[..] else {
+            return Err(place
+                .fault(format!("\"{}\" is read with one value", request.name), "give it one")
+                .into());
+        };
+        let name = match request.name {
+            "Integer" => "to_i",
+            "Float" => "to_f",
+            _ => "to_s",
+        };
+        if let (CxaValue::Text(text), "Integer" | "Float") = (value, request.name) {
+            let is_whole = request.name == "Integer";
+            let text = text.trim();
+            // Ruby takes a leading 0 of a whole number for another base than ten.
+            let has_base = is_whole && text.trim_start_matches(['+', '-']).len() > 1 && {
+                text.trim_start_matches(['+', '-']).starts_with('0')
+            };
+            if text.is_empty() || number_in(text, !is_whole).0 != text.len() || has_base {
+                let kind = if is_whole { "whole number" } else { "number" };
+                let what = format!("{:?} is no {kind} for \"{}\"", text, request.name);
+                return Err(place.fault(what, "write a number with base ten").into());
+            }
+        }
+        let inner = CallRequest { place, name, arguments: Vec::new(), block: None };
+        self.method(value, &inner)
+    }
+
     fn method_of_class(&mut self, class: &str, request: &CallRequest) -> Evaluated {
+        if request.block.is_some() && class != "Array" {
+            let what = format!("the block of {class}.{} is not read", request.name);
+            return Err(request.place.fault(what, "write out what it does").into());
+        }
         match (class, request.name) {
             ("Cxa", "LAST") => Ok(CxaValue::Builtin(BuiltinObject::Cxa)),
             ("Muscle", "LAST") => Ok(CxaValue::Builtin(BuiltinObject::Muscle)),
             ("ConnectionScheme", "LAST") => Ok(CxaValue::Builtin(BuiltinObject::Scheme)),
             ("Conduit", "new") => Ok(request.arguments.last().cloned().unwrap_or(CxaValue::Nil)),
-            ("Array", "new") => {
-                let count = match request.argument(0) {
-                    CxaValue::Int(count) => usize::try_from(count).unwrap_or(0),
-                    _ => 0,
-                };
-                self.charge(request.place, count)?;
-                Ok(self.heap.list(vec![request.argument(1); count]))
+            ("Array", "new") => self.new_list(request),
+            ("Hash", "new") if request.arguments.is_empty() => Ok(self.heap.map(Vec::new())),
+            ("Hash", "new") => {
+                let what = "a value for all keys that a map does not have is not read";
+                Err(request.place.fault(what, "write Hash.new, and ask for keys by fetch").into())
             }
-            ("Hash", "new") => Ok(self.heap.map(Vec::new())),
             ("File", _) => self.method_of_file(request),
             (_, "new") if class.ends_with("Instance") || class == "Terminal" => {
                 self.new_instance(class, request)
             }
             _ => Err(self.unknown_call(request, class)),
         }
+    }
+
+    fn new_list(&mut self, request: &CallRequest) -> Evaluated {
+        let place = request.place;
+        let count = match request.argument(0) {
+            CxaValue::Nil if request.arguments.is_empty() => 0,
+            CxaValue::Int(count) if count >= 0 => usize::try_from(count).unwrap_or(usize::MAX),
+            other => {
+                let what = format!("the length of a list is {}", other.kind());
+                return Err(place.fault(what, "write a whole number that is not below 0").into());
+            }
+        };
+        self.charge(place, count)?;
+        let Some(block) = request.block else { return Ok(self.heap.list(vec![request.argument(1); count])) };
+        let mut made = Vec::new();
+        for at in 0..count {
+            match self.block_pass(place, block, CxaValue::Int(at as i64))? {
+                Some(value) => made.push(value),
+                None => return Ok(CxaValue::Nil),
+            }
+        }
+        Ok(self.heap.list(made))
     }
 
     fn method_of_file(&mut self, request: &CallRequest) -> Evaluated {
@@ -177,7 +242,10 @@ impl Evaluation<'_> {
             },
             "basename" => {
                 let name = first.rsplit('/').next().unwrap_or_default();
-                let end = texts.get(1).map_or("", String::as_str);
+                let end = match texts.get(1).map_or("", String::as_str) {
+                    ".*" => name.rfind('.').filter(|at| *at > 0).map_or("", |at| &name[at..]),
+                    end => end,
+                };
                 name.strip_suffix(end).unwrap_or(name).to_owned()
             }
             "join" => texts.join("/").replace("//", "/"),
@@ -290,9 +358,9 @@ impl Evaluation<'_> {
         };
         let ends = (self.instance_of(place, &from)?, self.instance_of(place, &to)?);
         let before = self.attached.replace(ends);
-        let done = self.body(&block.body);
+        let done = self.block_pass(place, block, CxaValue::Nil);
         self.attached = before;
-        done
+        done.map(|_| CxaValue::Nil)
     }
 
     fn tie(&mut self, request: &CallRequest) -> Evaluated {
@@ -454,7 +522,8 @@ impl Evaluation<'_> {
             }
             (CxaValue::List(list), CxaValue::Int(at)) => {
                 let length = self.heap.lists[*list].len();
-                let at = usize::try_from(*at).ok().filter(|at| *at <= length + 1000);
+                let at = if *at < 0 { *at + length as i64 } else { *at };
+                let at = usize::try_from(at).ok().filter(|at| *at <= length + 1000);
                 let Some(at) = at else {
                     return Err(place
                         .fault("this index is far outside of the list", "add elements by <<")

@@ -4,7 +4,7 @@
 use crate::arithmetic;
 use crate::model::CxaModel;
 use crate::place::{SyntaxFault, TextPosition};
-use crate::syntax::{Node, NodeKind, Piece, RubyCase, Target};
+use crate::syntax::{Block, Node, NodeKind, Piece, RubyCase, Target};
 use crate::value::{BuiltinObject, CxaValue, Heap, MAX_TEXT_BYTES};
 use std::collections::HashMap;
 
@@ -12,8 +12,10 @@ use std::collections::HashMap;
 const MAX_STEPS: u64 = 2_000_000;
 /// Bytes of a text that cost as much as a step.
 const BYTES_A_STEP: usize = 16;
-/// Maximum number of elements that a comparison of two lists looks at.
-const MAX_COMPARED: usize = 1000;
+/// Names of a block that cost as much as a step.
+const NAMES_A_STEP: usize = 16;
+/// Maximum depth of lists and maps within each other that are compared.
+const MAX_COMPARED_DEPTH: usize = 50;
 /// Maximum number of problems that are told.
 const MAX_PROBLEMS: usize = 100;
 
@@ -50,6 +52,8 @@ pub(crate) struct Evaluation<'a> {
     pub(crate) heap: Heap,
     pub(crate) variables: HashMap<String, CxaValue>,
     pub(crate) problems: Vec<SyntaxFault>,
+    /// Name of the file, without its folder.
+    pub(crate) file: &'a str,
     /// Sending and receiving instance of the `attach` whose block is evaluated.
     pub(crate) attached: Option<(usize, usize)>,
     steps: u64,
@@ -57,9 +61,10 @@ pub(crate) struct Evaluation<'a> {
 
 impl<'a> Evaluation<'a> {
     /// Evaluates a file, and returns the evaluation with its model and problems.
-    pub(crate) fn of(nodes: &[Node], host: &'a CxaHost<'a>) -> Evaluation<'a> {
+    pub(crate) fn of(nodes: &[Node], host: &'a CxaHost<'a>, file: &'a str) -> Evaluation<'a> {
         let mut evaluation = Evaluation {
             host,
+            file,
             model: CxaModel::default(),
             heap: Heap::default(),
             variables: HashMap::new(),
@@ -100,7 +105,11 @@ impl<'a> Evaluation<'a> {
         Ok(CxaValue::Text(text.into()))
     }
 
+    /// Adds a problem. One that a loop meets again is told once.
     pub(crate) fn report(&mut self, fault: SyntaxFault) -> Evaluated<()> {
+        if self.problems.contains(&fault) {
+            return Ok(());
+        }
         if self.problems.len() >= MAX_PROBLEMS {
             return Err(Flow::Halt(fault));
         }
@@ -201,7 +210,10 @@ impl<'a> Evaluation<'a> {
             }
             NodeKind::For(names, of, body) => {
                 let of = self.known(of)?;
-                self.each(place, &of, (names, body))
+                self.each(place, &of, &mut |evaluation, value| {
+                    evaluation.bind(names, value);
+                    evaluation.pass(body)
+                })
             }
             NodeKind::Break => Err(Flow::Break),
             NodeKind::Next => Err(Flow::Next),
@@ -212,7 +224,7 @@ impl<'a> Evaluation<'a> {
                 };
                 let is_defined = match &inner.kind {
                     NodeKind::Variable(_) => false,
-                    NodeKind::Constant(name) => self.variables.contains_key(name),
+                    NodeKind::Constant(name) => self.constant(place, name).is_ok(),
                     _ => self.value(inner).is_ok(),
                 };
                 Ok(if is_defined { CxaValue::text("expression") } else { CxaValue::Nil })
@@ -230,20 +242,45 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Evaluates a body for each element of a list, map or range.
+    /// Evaluates a block once and returns its value, or `None` if it ends the loop. The block's own names have
+    /// no value at its begin, and those outside with the same names keep theirs.
+    pub(crate) fn block_pass(
+        &mut self,
+        place: TextPosition,
+        block: &Block,
+        value: CxaValue,
+    ) -> Evaluated<Option<CxaValue>> {
+        self.charge(place, 1 + block.own.len() / NAMES_A_STEP)?;
+        let outside: Vec<Option<CxaValue>> = block.own.iter().map(|name| self.variables.remove(name)).collect();
+        self.bind(&block.parameters, value);
+        let done = self.body(&block.body);
+        for (name, value) in block.own.iter().zip(outside) {
+            match value {
+                Some(value) => self.variables.insert(name.clone(), value),
+                None => self.variables.remove(name),
+            };
+        }
+        match done {
+            Ok(value) => Ok(Some(value)),
+            Err(Flow::Next) => Ok(Some(CxaValue::Nil)),
+            Err(Flow::Break) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Calls `pass` for each element of a list, map or range, until it returns false.
     pub(crate) fn each(
         &mut self,
         place: TextPosition,
         of: &CxaValue,
-        (names, body): (&[String], &[Node]),
+        pass: &mut dyn FnMut(&mut Self, CxaValue) -> Evaluated<bool>,
     ) -> Evaluated {
         let mut at = 0;
         while let Some(value) = self.element_at(place, of, at)? {
             at += 1;
             self.charge(place, 1)?;
-            self.bind(names, value);
-            if !self.pass(body)? {
-                break;
+            if !pass(self, value)? {
+                return Ok(CxaValue::Nil);
             }
         }
         Ok(of.clone())
@@ -253,7 +290,7 @@ impl<'a> Evaluation<'a> {
     fn element_at(&mut self, place: TextPosition, of: &CxaValue, at: usize) -> Evaluated<Option<CxaValue>> {
         match of {
             CxaValue::List(list) => Ok(self.heap.lists[*list].get(at).cloned()),
-            CxaValue::Range(first, last) => {
+            CxaValue::Range(first, last, _) => {
                 let value = i64::try_from(at).ok().and_then(|at| first.checked_add(at));
                 Ok(value.filter(|value| value <= last).map(CxaValue::Int))
             }
@@ -327,7 +364,7 @@ impl<'a> Evaluation<'a> {
         match (self.known(first)?, self.known(last)?) {
             (CxaValue::Int(first), CxaValue::Int(last)) => {
                 let last = if is_open { last.saturating_sub(1) } else { last };
-                Ok(CxaValue::Range(first, last))
+                Ok(CxaValue::Range(first, last, is_open))
             }
             (first, last) => {
                 let what = format!("a range goes from {} to {}", first.kind(), last.kind());
@@ -489,27 +526,73 @@ impl<'a> Evaluation<'a> {
                 self.charge(place, joined.len())?;
                 Ok(self.heap.list(joined))
             }
-            ("===", CxaValue::Range(first, last), CxaValue::Int(number)) => {
-                Ok(CxaValue::Bool((first..=last).contains(&number)))
+            ("===", CxaValue::Range(first, last, is_open), CxaValue::Int(_) | CxaValue::Float(_)) => {
+                let end = if *is_open { *last as f64 + 1.0 } else { *last as f64 };
+                Ok(CxaValue::Bool(match right {
+                    CxaValue::Int(number) => (first..=last).contains(&number),
+                    _ => right.as_number().is_some_and(|number| {
+                        *first as f64 <= number && (number < end || !is_open && number == end)
+                    }),
+                }))
             }
-            ("==" | "===", ..) => Ok(CxaValue::Bool(self.are_equal(left, right))),
-            ("!=", ..) => Ok(CxaValue::Bool(!self.are_equal(left, right))),
+            ("===", CxaValue::Class(class), _) => match right.class() {
+                Some(found) => Ok(CxaValue::Bool(*class == found)),
+                None => {
+                    let what = format!("a case for {class} has {}, which is not read", right.kind());
+                    Err(place.fault(what, "write the case without the class").into())
+                }
+            },
+            ("==" | "===", ..) => self.are_equal(place, (left, right), 0).map(CxaValue::Bool),
+            ("!=", ..) => self.are_equal(place, (left, right), 0).map(|are_equal| CxaValue::Bool(!are_equal)),
             _ => Ok(arithmetic::binary(place, operator, left, right)?),
         }
     }
 
-    fn are_equal(&self, left: &CxaValue, right: &CxaValue) -> bool {
-        match (left, right) {
+    pub(crate) fn are_equal(
+        &mut self,
+        place: TextPosition,
+        (left, right): (&CxaValue, &CxaValue),
+        depth: usize,
+    ) -> Evaluated<bool> {
+        self.charge(place, 1)?;
+        if depth > MAX_COMPARED_DEPTH {
+            let what = format!("values within each other more than {MAX_COMPARED_DEPTH} times are compared");
+            return Err(place.fault(what, "compare parts of them").into());
+        }
+        Ok(match (left, right) {
             (CxaValue::Int(_) | CxaValue::Float(_), CxaValue::Int(_) | CxaValue::Float(_)) => {
                 left.as_number() == right.as_number()
                     && !matches!((left, right), (CxaValue::Int(a), CxaValue::Int(b)) if a != b)
             }
-            (CxaValue::List(a), CxaValue::List(b)) => {
-                let (a, b) = (&self.heap.lists[*a], &self.heap.lists[*b]);
-                a.len() == b.len() && a.iter().zip(b).take(MAX_COMPARED).all(|(a, b)| a == b)
+            (CxaValue::List(a), CxaValue::List(b)) if a != b => {
+                if self.heap.lists[*a].len() != self.heap.lists[*b].len() {
+                    return Ok(false);
+                }
+                for at in 0..self.heap.lists[*a].len() {
+                    let pair = (&self.heap.lists[*a][at].clone(), &self.heap.lists[*b][at].clone());
+                    if !self.are_equal(place, pair, depth + 1)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            (CxaValue::Map(a), CxaValue::Map(b)) if a != b => {
+                if self.heap.maps[*a].len() != self.heap.maps[*b].len() {
+                    return Ok(false);
+                }
+                for at in 0..self.heap.maps[*a].len() {
+                    let (key, value) = self.heap.maps[*a][at].clone();
+                    self.charge(place, self.heap.maps[*b].len() / 16)?;
+                    let other = self.heap.maps[*b].iter().find(|(known, _)| *known == key);
+                    let Some((_, other)) = other.cloned() else { return Ok(false) };
+                    if !self.are_equal(place, (&value, &other), depth + 1)? {
+                        return Ok(false);
+                    }
+                }
+                true
             }
             _ => left == right,
-        }
+        })
     }
 }
 

@@ -118,6 +118,10 @@ impl Parser {
             return Err(place.fault("a list that is taken apart by * is not read", "write its elements"));
         }
         self.advance();
+        if operator == "-" && self.negates_number() {
+            let node = self.power()?;
+            return Ok(Node { place, ..node });
+        }
         let inner = self.deeper(|parser| match operator {
             "!" => parser.unary(),
             _ => parser.operators(UNARY_LEVEL),
@@ -128,6 +132,20 @@ impl Parser {
             (_, kind) => NodeKind::Unary(operator, Box::new(Node { place: inner.place, kind })),
         };
         Ok(Node { place, kind })
+    }
+
+    /// Negates the number at which the parser is, and returns true, if its minus belongs to it: `-2.abs` is 2.
+    /// Before a power it does not: `-2 ** 2` is -4.
+    fn negates_number(&mut self) -> bool {
+        if self.ahead(0).is_spaced || matches!(self.ahead(1).word, Word::Operator("**")) {
+            return false;
+        }
+        match &mut self.tokens[self.at].word {
+            Word::Int(number) => *number = number.wrapping_neg(),
+            Word::Float(number) => *number = -*number,
+            _ => return false,
+        }
+        true
     }
 
     fn power(&mut self) -> Parsed<Node> {
@@ -257,7 +275,7 @@ impl Parser {
                 let what = format!("\"{name}\" is not read");
                 return Err(place.fault(what, "write the model without it"));
             }
-            _ if self.variables.contains(&name) && !self.is_operator("(") => local(name),
+            _ if self.is_variable(&name) && !self.is_operator("(") => local(name),
             "__FILE__" => NodeKind::Constant(name),
             _ if self.is_constant(&name) => NodeKind::Constant(name),
             _ => {
@@ -393,21 +411,12 @@ impl Parser {
         };
         self.advance();
         self.newlines();
-        let mut parameters = Vec::new();
-        if self.take("|") {
-            while !self.take("|") {
-                parameters.push(self.parameter()?);
-                self.take(",");
-            }
-        } else {
-            self.take("||");
-        }
-        let body = self.deeper(|parser| Ok(parser.statements(&[close])))?;
+        let block = self.block_body(close)?;
         match close {
             "}" => self.expect("}")?,
             _ => self.expect_keyword("end")?,
         }
-        Ok(Some(Block { parameters, body }))
+        Ok(Some(block))
     }
 
     fn text(&mut self, parts: Vec<TextPart>) -> Parsed<NodeKind> {

@@ -29,7 +29,7 @@ const CLASSES: &[(&str, &str)] = &[
 /// The counterpart of a filter.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Counterpart {
-    /// A filter as a model file has it.
+    /// A filter as a model file has it, or several, each in a line.
     Filter(String),
     /// Nothing is needed.
     None,
@@ -58,7 +58,10 @@ pub(crate) fn counterpart(filter: &str) -> Counterpart {
         "null" => Counterpart::Filter("discard".to_owned()),
         "pipe" | "thread" | "serialize" | "deserialize" => Counterpart::None,
         "console" => Counterpart::Filter("console".to_owned()),
-        "linearinterpolation" => Counterpart::Filter("interpolate_space: 2".to_owned()),
+        // MUSCLE 2 gives the midpoints alone: n numbers become n - 1.
+        "linearinterpolation" => {
+            Counterpart::Filter("interpolate_space: {parts: 2, axis: 0}\nslice: \"1::2\"".to_owned())
+        }
         "compress" => Counterpart::Filter("compress".to_owned()),
         "decompress" => Counterpart::Filter("decompress".to_owned()),
         "multiply" => any("multiply"),
@@ -67,13 +70,14 @@ pub(crate) fn counterpart(filter: &str) -> Counterpart {
         "timefactor" if number.is_none_or(|number| number > 0.0) => any("time_factor"),
         "timefactor" => Counterpart::Unknown(format!("the filter \"{filter}\" needs a number above 0")),
         "blockafter" => any("block_after"),
-        "lineartimeinterpolation" if count == Some(2.0) => Counterpart::Differs(
-            "interpolate_time: 2".to_owned(),
-            "the time of a message between two others lies between theirs; MUSCLE 2 halves the later one",
-        ),
-        "lineartimeinterpolation" => Counterpart::Unknown(format!(
-            "the filter \"{filter}\" has another factor than 2, as MUSCLE 2 needs it"
-        )),
+        "lineartimeinterpolation" => match whole(count, "interpolate_time") {
+            Counterpart::Filter(line) => Counterpart::Differs(
+                line,
+                "the messages between two others have times in equal steps; older versions of MUSCLE 2 know \
+                 only the factor 2, and halve the later time",
+            ),
+            other => other,
+        },
         // The two undo each other. `part_count` finds one without the other.
         "chunk" | "dechunk" => Counterpart::None,
         _ => Counterpart::Unknown(format!("the filter \"{filter}\" is a class of its own")),
@@ -114,7 +118,7 @@ mod tests {
             ("blockafter_10", filter("block_after: 10.0")),
             ("timeoffset_-5", filter("time_offset: -5.0")),
             ("timefactor_60", filter("time_factor: 60.0")),
-            ("linearinterpolation", filter("interpolate_space: 2")),
+            ("linearinterpolation", filter("interpolate_space: {parts: 2, axis: 0}\nslice: \"1::2\"")),
             ("chunk_4", Counterpart::None),
             ("null", filter("discard")),
             ("serialize", Counterpart::None),

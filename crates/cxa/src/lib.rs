@@ -58,7 +58,7 @@ pub fn convert(text: &str, file: &str, host: &CxaHost) -> Result<ConvertedCxa, V
         return Err(errors(vec![begin.fault(what, "name a cxa file of MUSCLE 2")]));
     }
     let nodes = parser::parse(text).map_err(errors)?;
-    let mut evaluation = evaluate::Evaluation::of(&nodes, host);
+    let mut evaluation = evaluate::Evaluation::of(&nodes, host, file.rsplit('/').next().unwrap_or(file));
     if evaluation.problems.is_empty() && evaluation.model.instances.is_empty() {
         let fault = begin.fault("the file makes no instance", "name a cxa file of MUSCLE 2");
         evaluation.problems.push(fault);

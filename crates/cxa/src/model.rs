@@ -3,6 +3,7 @@
 use crate::place::{SyntaxFault, TextPosition};
 use crate::programs::is_of_program;
 use crate::value::CxaValue;
+use crate::write::{is_duplication, shipped};
 use std::collections::HashMap;
 
 /// The kind of an instance: it says how its program is started.
@@ -76,6 +77,9 @@ pub(crate) struct CxaModel {
     /// Parts of the file that a model file cannot have, as warnings.
     pub warnings: Vec<SyntaxFault>,
     names: HashMap<String, usize>,
+    /// Instances that have one coupling at most, with its line: terminals, and mappers that duplicate, which
+    /// receive from one.
+    sole: HashMap<usize, u32>,
     /// Ends that have a coupling, with its line. The last part is true for sending ends.
     joined: HashMap<(usize, String, bool), u32>,
 }
@@ -121,8 +125,25 @@ impl CxaModel {
     }
 
     /// # Errors
-    /// A port is empty, or has a coupling already.
+    /// A port is empty, or has a coupling already; a terminal has one already, or a sink sends; or a mapper
+    /// that duplicates receives already.
     pub fn couple(&mut self, coupling: CxaCoupling) -> Result<(), SyntaxFault> {
+        for (end, is_sender) in [(coupling.from.0, true), (coupling.to.0, false)] {
+            let instance = &self.instances[end];
+            if is_sender && shipped(instance).is_some() {
+                let what = format!("\"{}\" is a sink, and sends nothing", instance.name);
+                return Err(coupling.place.fault(what, "couple another instance with it, as the sender"));
+            }
+            let is_terminal = instance.kind == InstanceKind::Terminal;
+            let is_sole = is_terminal || (!is_sender && is_duplication(instance));
+            if let (true, Some(line)) = (is_sole, self.sole.get(&end)) {
+                let what = format!("\"{}\" has its only coupling already, in line {line}", instance.name);
+                return Err(coupling.place.fault(what, "make another instance for this one"));
+            }
+            if is_sole {
+                self.sole.insert(end, coupling.place.line);
+            }
+        }
         for (end, is_sender) in [(&coupling.from, true), (&coupling.to, false)] {
             if end.1.is_empty() {
                 return Err(coupling.place.fault("a port has no name", "write its name"));

@@ -2,7 +2,7 @@
 //! the next line, so that a user gets all mistakes at once.
 
 use crate::place::{SyntaxFault, TextPosition};
-use crate::syntax::{Node, NodeKind, RubyCase, Target};
+use crate::syntax::{Block, Node, NodeKind, RubyCase, Target};
 use crate::tokens::{tokens, Token, Word};
 use std::collections::HashSet;
 
@@ -33,8 +33,14 @@ pub(crate) type Parsed<T> = Result<T, SyntaxFault>;
 /// All mistakes, in the order of the file.
 pub(crate) fn parse(text: &str) -> Result<Vec<Node>, Vec<SyntaxFault>> {
     let tokens = tokens(text).map_err(|fault| vec![fault])?;
-    let mut parser =
-        Parser { tokens, at: 0, depth: 0, variables: HashSet::new(), is_loop_head: false, faults: Vec::new() };
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        depth: 0,
+        scopes: vec![HashSet::new()],
+        is_loop_head: false,
+        faults: Vec::new(),
+    };
     let nodes = parser.statements(&[]);
     if parser.faults.is_empty() {
         Ok(nodes)
@@ -47,8 +53,9 @@ pub(crate) struct Parser {
     pub(crate) tokens: Vec<Token>,
     pub(crate) at: usize,
     pub(crate) depth: usize,
-    /// Names that the file has given a value until here. `a [1]` takes an element of such a name.
-    pub(crate) variables: HashSet<String>,
+    /// Names that have a value here: those of the file, and those of each block that is open. `a [1]` takes an
+    /// element of such a name.
+    scopes: Vec<HashSet<String>>,
     /// True in the head of a loop, whose `do` opens no block.
     pub(crate) is_loop_head: bool,
     faults: Vec<SyntaxFault>,
@@ -131,6 +138,49 @@ impl Parser {
         while matches!(self.word(), Word::Newline) {
             self.advance();
         }
+    }
+
+    /// Returns true for a name that the file, or a block that is open, has given a value until here.
+    pub(crate) fn is_variable(&self, name: &str) -> bool {
+        self.scopes.iter().any(|scope| scope.contains(name))
+    }
+
+    /// Gives a name to the innermost block, unless it has a value here already. Constants belong to the file.
+    fn declare(&mut self, name: &str) {
+        if self.is_variable(name) {
+            return;
+        }
+        let at = if name.starts_with(char::is_uppercase) { 0 } else { self.scopes.len() - 1 };
+        self.scopes[at].insert(name.to_owned());
+    }
+
+    /// Parses the parameters and statements of a block, up to its end, which stays. A parameter is the block's
+    /// own, whatever stands outside has its name.
+    pub(crate) fn block_body(&mut self, close: &str) -> Parsed<Block> {
+        self.scopes.push(HashSet::new());
+        let done = self.block_parameters().and_then(|parameters| {
+            let body = self.deeper(|parser| Ok(parser.statements(&[close])))?;
+            Ok((parameters, body))
+        });
+        let own = self.scopes.pop().unwrap_or_default();
+        done.map(|(parameters, body)| Block { parameters, own: own.into_iter().collect(), body })
+    }
+
+    fn block_parameters(&mut self) -> Parsed<Vec<String>> {
+        let mut parameters = Vec::new();
+        if self.take("|") {
+            while !self.take("|") {
+                let name = self.parameter()?;
+                if let Some(scope) = self.scopes.last_mut() {
+                    scope.insert(name.clone());
+                }
+                parameters.push(name);
+                self.take(",");
+            }
+        } else {
+            self.take("||");
+        }
+        Ok(parameters)
     }
 
     /// Calls `part` one level deeper.
@@ -295,7 +345,7 @@ impl Parser {
     pub(crate) fn target(&mut self, node: Node) -> Parsed<Target> {
         match node.kind {
             NodeKind::Variable(name) | NodeKind::Local(name) | NodeKind::Constant(name) => {
-                self.variables.insert(name.clone());
+                self.declare(&name);
                 Ok(Target::Variable(name))
             }
             NodeKind::Global(name) => Ok(Target::Global(name)),
@@ -409,6 +459,7 @@ impl Parser {
         while self.take(",") {
             names.push(self.parameter()?);
         }
+        names.iter().for_each(|name| self.declare(name));
         self.expect_keyword("in")?;
         let of = self.loop_head()?;
         Ok(NodeKind::For(names, Box::new(of), self.body()?))
@@ -419,7 +470,6 @@ impl Parser {
         match self.word().clone() {
             Word::Name(name) if !KEYWORDS.contains(&name.as_str()) => {
                 self.advance();
-                self.variables.insert(name.clone());
                 Ok(name)
             }
             _ => Err(self.unexpected("the name of a variable")),

@@ -30,7 +30,7 @@ pub(crate) struct ProgramText {
     pub mpiexec: Option<String>,
 }
 
-/// Returns true for a setting that starts the program, and that no code asks for.
+/// Returns true for a setting that starts the program. Codes that ask for their command get it from the face.
 pub(crate) fn is_of_program(kind: InstanceKind, name: &str) -> bool {
     match kind {
         InstanceKind::Native => NATIVE.contains(&name),
@@ -169,6 +169,17 @@ pub(crate) fn warn_of_languages(model: &CxaModel, warnings: &mut Vec<SyntaxFault
             count => format!(" and {count} more"),
         };
         warnings.push(first.place.fault(format!("\"{}\"{more}: {what}; {lack}", first.name), advice));
+    }
+    for instance in model.instances.iter().filter(|one| one.kind == InstanceKind::Java) {
+        let of_all = model.settings.get(&format!("{}:command", instance.name));
+        if instance.settings.get("command").or(of_all).is_some() {
+            let what = format!(
+                "\"{}\" has a command, as classes of Java that extend NativeKernel have; that class is not \
+                 there",
+                instance.name
+            );
+            warnings.push(instance.place.fault(what, "write NativeInstance.new with the command"));
+        }
     }
 }
 

@@ -77,6 +77,8 @@ pub(crate) struct RubyCall {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Block {
     pub parameters: Vec<String>,
+    /// Names that the block has for itself: its parameters, and those that get their first value in it.
+    pub own: Vec<String>,
     pub body: Vec<Node>,
 }
 

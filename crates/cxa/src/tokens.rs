@@ -354,6 +354,18 @@ impl Lexer<'_> {
                     parts.push(TextPart::Plain(std::mem::take(&mut text)));
                     parts.push(TextPart::Inserted(self.inserted(place)?));
                 }
+                Some('#') if self.peek(0) == Some('$') && self.peek(1).is_some_and(begins_name) => {
+                    parts.push(TextPart::Plain(std::mem::take(&mut text)));
+                    let begin = self.place;
+                    let words = [self.global()?, Word::Newline, Word::End];
+                    let tokens = words.map(|word| Token { word, place: begin, is_spaced: true });
+                    parts.push(TextPart::Inserted(tokens.into()));
+                }
+                Some('#') if self.peek(0) == Some('@') && self.peek(1).is_some_and(begins_name) => {
+                    return Err(
+                        place.fault("variables of objects (@) are not read", "use a variable without @")
+                    );
+                }
                 Some(c) if c == close && depth == 0 => {
                     parts.push(TextPart::Plain(text));
                     return Ok(Word::Text(parts));
@@ -423,6 +435,10 @@ fn plain(part: TextPart) -> Option<String> {
         TextPart::Plain(text) => Some(text),
         TextPart::Inserted(_) => None,
     }
+}
+
+fn begins_name(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
 }
 
 fn is_heredoc(c: char) -> bool {

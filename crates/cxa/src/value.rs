@@ -31,8 +31,9 @@ pub(crate) enum CxaValue {
     Symbol(Rc<str>),
     List(usize),
     Map(usize),
-    /// First and last value; `last` belongs to the range.
-    Range(i64, i64),
+    /// First and last value that belong to the range, and true if it is written with `...`, so that its end is
+    /// the value behind the last one.
+    Range(i64, i64, bool),
     /// Index of an instance in the model.
     Instance(usize),
     Builtin(BuiltinObject),
@@ -71,6 +72,22 @@ impl CxaValue {
             CxaValue::Builtin(BuiltinObject::Environment) => "ENV",
             CxaValue::Class(_) => "a class",
             CxaValue::Unknown => "unknown",
+        }
+    }
+
+    /// Returns the name of the value's class in Ruby, for values of Ruby.
+    pub fn class(&self) -> Option<&'static str> {
+        match self {
+            CxaValue::Nil => Some("NilClass"),
+            CxaValue::Bool(_) => Some("Boolean"),
+            CxaValue::Int(_) => Some("Integer"),
+            CxaValue::Float(_) => Some("Float"),
+            CxaValue::Text(_) => Some("String"),
+            CxaValue::Symbol(_) => Some("Symbol"),
+            CxaValue::List(_) => Some("Array"),
+            CxaValue::Map(_) => Some("Hash"),
+            CxaValue::Range(..) => Some("Range"),
+            CxaValue::Instance(_) | CxaValue::Builtin(_) | CxaValue::Class(_) | CxaValue::Unknown => None,
         }
     }
 
@@ -122,7 +139,10 @@ impl Heap {
             CxaValue::Text(text) => out.push_str(text),
             CxaValue::Symbol(name) if depth > 0 => out.push_str(&format!(":{name}")),
             CxaValue::Symbol(name) => out.push_str(name),
-            CxaValue::Range(first, last) => out.push_str(&format!("{first}..{last}")),
+            CxaValue::Range(first, last, false) => out.push_str(&format!("{first}..{last}")),
+            CxaValue::Range(first, last, true) => {
+                out.push_str(&format!("{first}...{}", last.saturating_add(1)))
+            }
             CxaValue::List(index) => {
                 out.push('[');
                 for (at, element) in self.lists[*index].iter().enumerate() {

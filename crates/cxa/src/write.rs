@@ -28,6 +28,7 @@ pub(crate) fn write(model: &mut CxaModel, heap: &Heap, name: &str) -> Result<Str
     if !writer.faults.is_empty() {
         return Err(writer.faults);
     }
+    warn_of_scales(model, &mut writer.warnings);
     let conduits = writer.conduits(model);
     let text = writer.document(model, &conduits, name);
     if writer.faults.is_empty() {
@@ -35,6 +36,30 @@ pub(crate) fn write(model: &mut CxaModel, heap: &Heap, name: &str) -> Result<Str
         Ok(text)
     } else {
         Err(writer.faults)
+    }
+}
+
+/// Warns of a time step or total time that is given for all instances: MUSCLE 2 takes those of an instance, and
+/// `default_dt` and `max_timesteps`, but a setting of a model file holds for each instance without its own.
+fn warn_of_scales(model: &CxaModel, warnings: &mut Vec<SyntaxFault>) {
+    for (scale, otherwise) in [("dt", "default_dt"), ("T", "max_timesteps")] {
+        let of_all =
+            |(key, value, _): &&(String, CxaValue, TextPosition)| key == scale && *value != CxaValue::Nil;
+        let Some((_, value, place)) = model.settings.entries.iter().find(of_all) else { continue };
+        let has_none = |one: &&CxaInstance| {
+            let of_instance = model.settings.get(&format!("{}:{scale}", one.name));
+            shipped(one).is_none() && !is_duplication(one) && one.settings.get(scale).or(of_instance).is_none()
+        };
+        let first = model.instances.iter().find(has_none);
+        if let (Some(first), true) = (first, model.settings.get(otherwise) != Some(value)) {
+            let what = format!(
+                "the setting \"{scale}\" of all counts for \"{}\" here; in MUSCLE 2 only {}['{scale}'] or \
+                 {otherwise} does",
+                first.name, first.name
+            );
+            let advice = "write what is meant, or give the setting another name, here and in the codes";
+            warnings.push(place.fault(what, advice));
+        }
     }
 }
 
@@ -67,12 +92,12 @@ fn own_class(instance: &CxaInstance) -> Option<&str> {
     instance.class.as_deref()?.strip_prefix("muscle.core.")
 }
 
-fn is_duplication(instance: &CxaInstance) -> bool {
+pub(crate) fn is_duplication(instance: &CxaInstance) -> bool {
     own_class(instance) == Some("kernel.DuplicationMapper")
 }
 
 /// Returns the sink of Ligament that does the same as a terminal.
-fn shipped(instance: &CxaInstance) -> Option<&'static str> {
+pub(crate) fn shipped(instance: &CxaInstance) -> Option<&'static str> {
     match own_class(instance)? {
         "conduit.terminal.NullSink" => Some("ligament.sinks.discard"),
         "conduit.terminal.PrintSink" => Some("ligament.sinks.console"),
@@ -94,6 +119,12 @@ impl CxaWriter<'_> {
         let mut known: HashMap<String, u32> = HashMap::new();
         for instance in &model.instances {
             let name = self.name(&instance.name, instance.place);
+            if name != instance.name {
+                let what =
+                    format!("\"{}\" is \"{name}\" in a model file, and its code gets that name", instance.name);
+                let advice = "look for the name in the code, if it asks for the name of its kernel";
+                self.warnings.push(instance.place.fault(what, advice));
+            }
             if let Some(line) = known.insert(name.clone(), instance.place.line) {
                 let what =
                     format!("\"{}\" has the same name in a model file as that of line {line}", instance.name);
@@ -182,8 +213,10 @@ impl CxaWriter<'_> {
                     "decompress" => {}
                     "compress" if is_compressed => {}
                     "compress" => lines.push(line),
-                    _ if is_sender && !is_compressed => lines.push(format!("{line}\n      at: sender")),
-                    _ => lines.push(line),
+                    _ if is_sender && !is_compressed => {
+                        lines.extend(line.lines().map(|line| format!("{line}\n      at: sender")));
+                    }
+                    _ => lines.extend(line.lines().map(str::to_owned)),
                 }
             }
         }

@@ -169,9 +169,149 @@ fn expressions_are_computed_as_ruby_does() {
         ("a['y'] = 3\n$env['x'] = a['y']", "3"),
         ("$env['x'] = case 3 when 1..2 then 1 when 3 then 5 end", "5"),
         ("$env['x'] = 3.7.to_i + '12cm'.to_i + '1.5e1 m'.to_f", "30.0"),
+        ("$env['x'] = -1.5.floor * 10 + -2.abs", "-18"),
+        ("$env['x'] = -2 ** 2 + - 3.abs", "-7"),
+        ("$env['x'] = 0\n-3.upto(3) { |i| $env['x'] += 1 }", "7"),
+        ("$env['x'] = 1.0 % 0.1", "0.09999999999999995"),
+        ("$env['x'] = -7.5 % 2", "0.5"),
+        ("$env['x'] = '1_000'.to_i + ' -1_0.5e1_0'.to_f", "-104999999000.0"),
+        ("$env['x'] = Integer('12') + Float(' 1.5 ') + Integer(3.9)", "16.5"),
+        ("$env['x'] = ' a \n'.strip + \" b\\n\".chomp", "\"a b\""),
+        ("$env['x'] = 'a,b,,'.split(',').length + 'abc'.split('').length + ' a b '.split.length", "7"),
+        ("$env['x'] = [[1, [2]], 3].join('-')", "\"1-2-3\""),
+        ("$env['x'] = [1, 2, 3].first(2) + [1, 2, 3].last(5)", "[1.0, 2.0, 1.0, 2.0, 3.0]"),
+        ("$env['x'] = [1, 2, 1].count(1)", "2"),
+        ("$env['x'] = [1, [2]].include?(1.0) && [1, [2]].include?([2.0])", "true"),
+        ("$env['x'] = [[1], { 'a' => [2] }] == [[1], { 'a' => [2] }]", "true"),
+        ("$env['x'] = { 'a' => 1 } == { 'a' => 2 }", "false"),
+        ("$env['x'] = { 'a' => 1 }.fetch('b', 7)", "7"),
+        ("$env['x'] = Array.new(3) { |i| i * 2 }", "[0.0, 2.0, 4.0]"),
+        ("$env['x'] = case 5 when String then 1 when Integer then 2 end", "2"),
+        ("$env['x'] = case 1.5 when 2..3 then 1 when 1..2 then 2 end", "2"),
+        ("$env['x'] = case 2.5 when 1..2 then 1 when 1...3 then 2 end", "2"),
+        ("$env['x'] = (1...3).last * 10 + (1...3).max", "32"),
+        ("$env['x'] = \"#{1...3} #{(1..3)}\"", "\"1...3 1..3\""),
+        ("$d = '/d'\n$env['x'] = \"#$d/a # $d\"", "\"/d/a # $d\""),
+        ("x = [1, 2]\nx[-1] = 9\n$env['x'] = x", "[1.0, 9.0]"),
+        ("$env['x'] = defined?(ENV) && !defined?(Nope)", "true"),
+        ("$env['x'] = File.basename(__FILE__, '.cxa.rb') + File.basename('a/b.rb', '.*')", "\"mb\""),
     ] {
         assert_eq!(setting(statements), expected, "{statements}");
     }
+}
+
+#[test]
+fn a_filter_may_become_several_in_their_order() {
+    let (text, warnings) = converted(
+        "a = NativeInstance.new('a', './a')\n\
+         a.couple(a, {'x' => 'y'}, ['linearinterpolation', 'multiply_2'], ['linearinterpolation'])\n\
+         a.couple(a, {'u' => 'v'}, ['lineartimeinterpolation_3'])\n",
+    );
+    let expected = "    a.x -> a.y:\n    - interpolate_space: {parts: 2, axis: 0}\n      at: sender\n    \
+                    - slice: \"1::2\"\n      at: sender\n    - multiply: 2.0\n      at: sender\n    \
+                    - interpolate_space: {parts: 2, axis: 0}\n    - slice: \"1::2\"\n";
+    assert!(text.contains(expected) && text.contains("- interpolate_time: 3\n"), "{text}");
+    assert!(warnings.len() == 1 && warnings[0].contains("equal steps"), "{warnings:?}");
+}
+
+#[test]
+fn a_step_of_all_instances_is_told_unless_it_changes_nothing() {
+    let told = |settings: &str| {
+        let (_, warnings) = converted(&format!(
+            "a = NativeInstance.new('a', './a')\nb = NativeInstance.new('b', './b')\n{settings}\n"
+        ));
+        warnings
+    };
+    let warnings = told("a['dt'] = 1\n$env['dt'] = 2\n$env['T'] = 9");
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].starts_with("m.cxa.rb:4:") && warnings[0].contains("counts for \"b\""), "{warnings:?}");
+    assert!(warnings[1].starts_with("m.cxa.rb:5:") && warnings[1].contains("max_timesteps"), "{warnings:?}");
+    for settings in [
+        "$env['default_dt'] = 2\n$env['max_timesteps'] = 9",
+        "$env['dt'] = 2\n$env['default_dt'] = 2",
+        "$env['dt'] = 2\na['dt'] = 1\n$env['b:dt'] = 3",
+        "$env['dt'] = 2\n$env['dt'] = nil",
+    ] {
+        assert_eq!(told(settings), [] as [&str; 0], "{settings}");
+    }
+}
+
+#[test]
+fn a_class_of_java_with_a_command_is_told() {
+    let (text, warnings) = converted(
+        "a = Instance.new('a', 'my.A')\na['command'] = './a'\nb = Instance.new('b', 'my.B')\n\
+         $env['b:command'] = './b'\nc = Instance.new('c', 'my.C')\n",
+    );
+    assert!(text.contains("  a.command: \"./a\"\n"), "{text}");
+    let told: Vec<&String> = warnings.iter().filter(|one| one.contains("NativeInstance.new")).collect();
+    assert!(told.len() == 2 && told[0].starts_with("m.cxa.rb:1:"), "{warnings:?}");
+    assert!(told[1].starts_with("m.cxa.rb:3:"), "{warnings:?}");
+}
+
+#[test]
+fn a_name_that_a_code_gets_with_other_characters_is_told() {
+    let (text, warnings) = converted("a = NativeInstance.new('the-ring', './a')\n");
+    assert!(text.contains("      the_ring:\n"), "{text}");
+    assert!(warnings.len() == 1 && warnings[0].contains("\"the-ring\" is \"the_ring\""), "{warnings:?}");
+}
+
+#[test]
+fn blocks_have_names_of_their_own() {
+    for (statements, expected) in [
+        ("i = 5\n3.times { |i| i }\n$env['x'] = i", "5"),
+        ("i = 5\n[1, 2].each { |i| [7].map { |i| i } }\n$env['x'] = i", "5"),
+        ("k = 0\n%w(a b).each_with_index { |v, i| k += i }\n$env['x'] = k", "1"),
+        ("$env['x'] = 0\n[5, 6].each_with_index { |v| $env['x'] += v }", "11"),
+        ("$env['x'] = 0\n3.times { y ||= 0; y += 1; $env['x'] = y }", "1"),
+        ("y = 0\n3.times { y += 1; z = y }\n$env['x'] = y", "3"),
+        ("for i in 1..4 do y = i end\n$env['x'] = y + i", "8"),
+        ("2.times { K = 3 }\n$env['x'] = K", "3"),
+        ("i = 1\n5.times { |i| break if i == 3 }\n$env['x'] = i", "1"),
+        ("$env['x'] = [1, 2].map { |j| next if j == 1; j }.length", "2"),
+        ("3.times { |i| [1, 2].map { |j| next if j == 1; j }; $env['x'] = i }", "2"),
+        ("$env['x'] = [1, 2].map { |j| break }.nil?", "true"),
+        ("$env['x'] = [1, 2].each { |j| break if j == 1 }.nil?", "true"),
+    ] {
+        assert_eq!(setting(statements), expected, "{statements}");
+    }
+    let found = errors("a = NativeInstance.new('a', './a')\n2.times { y = 1 }\n$env['x'] = y\n");
+    assert!(found.len() == 1 && found[0].contains("\"y\" has no value here"), "{found:?}");
+}
+
+#[test]
+fn arguments_and_blocks_that_would_change_a_value_are_refused() {
+    for (value, expected) in [
+        ("'ff'.to_i(16)", "\"to_i\" is read without arguments"),
+        ("10.to_s(2)", "\"to_s\" is read without arguments"),
+        ("1234.round(-2)", "\"round\" is read without arguments"),
+        ("1.57.floor(1)", "\"floor\" is read without arguments"),
+        ("'a.rb'.chomp('.rb')", "\"chomp\" is read without arguments"),
+        ("'a,b'.split(',', 2)", "\"split\" is read with one argument at most"),
+        ("'abc'.start_with?('x', 'a')", "\"start_with?\" is read with one"),
+        ("[1, 2].count { |v| v > 1 }", "the block of \"count\" is not read"),
+        ("Hash.new(0)", "for all keys"),
+        ("Hash.new { |map, key| 0 }", "the block of Hash.new is not read"),
+        ("Array.new(-1)", "the length of a list is a whole number"),
+        ("{ 'a' => 1 }.fetch('b')", "the map has no key \"b\""),
+        ("Integer('12cm')", "\"12cm\" is no whole number"),
+        ("Integer('010')", "\"010\" is no whole number"),
+        ("Float('')", "\"\" is no number"),
+        ("'99999999999999999999'.to_i", "beyond the range"),
+        ("'1e999'.to_f", "beyond the range"),
+        ("'%.3d' % 5", "\"%.3d\" for a whole number is not read"),
+        ("'%.2s' % 'abc'", "\"%.2s\" for a text is not read"),
+        ("\"#@x\"", "variables of objects"),
+    ] {
+        let found = errors(&format!("a = NativeInstance.new('a', './a')\n\n$env['x'] = {value}\n"));
+        assert!(found.len() == 1 && found[0].starts_with("m.cxa.rb:3:"), "{value}: {found:?}");
+        assert!(found[0].contains(expected), "{value}: {found:?}");
+    }
+}
+
+#[test]
+fn a_mistake_that_a_loop_meets_again_is_told_once() {
+    let found = errors("a = NativeInstance.new('a', './a')\n500.times { |i| foo }\nbar\n");
+    assert!(found.len() == 2 && found[1].starts_with("m.cxa.rb:3:"), "{found:?}");
 }
 
 #[test]
@@ -208,6 +348,26 @@ fn what_is_not_read_is_named_with_its_line() {
           a = NativeInstance.new('a', './a')\nd.couple(a, 'y')",
             4,
             "leads to \"d\"",
+        ),
+        (
+            "a = NativeInstance.new('a', './a')\n\
+             k = Terminal.new('k', 'muscle.core.conduit.terminal.NullSink')\n\
+             a.couple(k, 'x')\na.couple(k, 'y')",
+            4,
+            "\"k\" has its only coupling already, in line 3",
+        ),
+        (
+            "a = NativeInstance.new('a', './a')\n\
+             k = Terminal.new('k', 'muscle.core.conduit.terminal.PrintSink')\nk.couple(a, 'x')",
+            3,
+            "\"k\" is a sink, and sends nothing",
+        ),
+        (
+            "a = NativeInstance.new('a', './a')\n\
+             d = Instance.new('d', 'muscle.core.kernel.DuplicationMapper')\na.couple(d, 'x' => 'in')\n\
+             a.couple(d, 'y' => 'in2')\nd.couple(a, 'e')",
+            4,
+            "\"d\" has its only coupling already, in line 3",
         ),
         ("x = 1", 1, "makes no instance"),
         ("", 1, "makes no instance"),

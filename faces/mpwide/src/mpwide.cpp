@@ -9,6 +9,7 @@
 #include "transfer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <climits>
@@ -55,7 +56,8 @@ Face &face() {
 using Lock = std::lock_guard<std::mutex>;
 
 void say(const char *call, const Failure &failure) {
-    std::cerr << "MPWide: " << call << ": " << failure.text << std::endl;
+    // One piece, so that lines of several threads do not mix.
+    std::cerr << std::string("MPWide: ") + call + ": " + failure.text + "\n" << std::flush;
 }
 
 // The result of a call that tells its caller of failures.
@@ -260,17 +262,45 @@ long long dynamic_on_streams(const Buffer &data, Streams out, const Buffer &room
     return dynamic(data, sends, room, receives, lock);
 }
 
-// Passes on bytes of one direction until the stream from which they come is closed.
-void pass_on(const Lane &from, const Lane &to) {
-    try {
-        for (;;) {
-            const std::vector<char> some = from.bytes->receive_some();
-            to.bytes->send(some.data(), some.size());
+// Two streams, each of which gets what comes from the other one.
+class Joint {
+  public:
+    Joint(Lane one_end, Lane other_end) : one(std::move(one_end)), other(std::move(other_end)) {}
+
+    // Passes on bytes of one direction until one of the streams has ended. The other end learns it then: it
+    // would wait for ever.
+    void pass_on(bool is_back) {
+        const Lane &from = is_back ? other : one, &to = is_back ? one : other;
+        std::optional<Failure> why;
+        try {
+            for (;;) {
+                const std::vector<char> some = from.bytes->receive_some();
+                to.bytes->send(some.data(), some.size());
+            }
+        } catch (const Failure &failure) {
+            if (failure.number != -1) why = failure;
         }
-    } catch (const Failure &failure) {
-        if (failure.number != -1) throw;
+        // The second direction ends because the first one has closed both streams.
+        if (close_both() && why) throw Failure(*why);
     }
-}
+
+  private:
+    // Returns false if they are closed already.
+    bool close_both() {
+        if (is_closed.exchange(true)) return false;
+        for (const Lane &lane : {one, other}) {
+            try {
+                lane.bytes->close(CLOSE_S);
+            } catch (const Failure &) {
+                // The stream is the one that has ended, or its end has gone meanwhile.
+            }
+        }
+        return true;
+    }
+
+    const Lane one, other;
+    std::atomic<bool> is_closed{false};
+};
 
 void relay(Streams ones, Streams others) {
     std::vector<std::function<void()>> works;
@@ -282,11 +312,23 @@ void relay(Streams ones, Streams others) {
             throw Failure{-EINVAL,
                           "the two sets are divided among paths differently; relay one path at a time"};
         for (std::size_t i = 0; i < near.size(); ++i) {
-            works.push_back([one = near[i], other = far[i]] { pass_on(one, other); });
-            works.push_back([one = near[i], other = far[i]] { pass_on(other, one); });
+            const auto joint = std::make_shared<Joint>(near[i], far[i]);
+            for (const bool is_back : {false, true})
+                works.push_back([joint, is_back] { joint->pass_on(is_back); });
         }
     }
-    side_by_side(works);
+    std::optional<Failure> why;
+    try {
+        side_by_side(works);
+    } catch (const Failure &failure) {
+        why = failure;
+    }
+    for (const Streams &set : {ones, others})
+        for (int i = 0; i < set.count; ++i) {
+            const Lock lock(face().table.mutex);
+            if (set.numbers[i] < face().table.size()) face().table.disconnect(set.numbers[i]);
+        }
+    if (why) throw Failure(*why);
 }
 
 void barrier(const std::vector<Lane> &lanes) {

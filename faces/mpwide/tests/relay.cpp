@@ -1,4 +1,5 @@
-// Three programs in a row: relay ROLE PORT. The middle one passes on what comes over two streams each way.
+// Three programs in a row: relay ROLE PORT. The middle one passes on what comes over two streams each way. The
+// left one waits to be killed, or closes, if its role says so, and then the right one waits for more.
 
 #include "peer.hpp"
 
@@ -14,7 +15,18 @@ int main(int, char **argv) {
         MPW_Finalize();
         return 0;
     }
-    HOLDS(MPW_Init(hosts, role == "left" ? ports : ports + 2, 2) == 0);
+    HOLDS(MPW_Init(hosts, role.rfind("left", 0) == 0 ? ports : ports + 2, 2) == 0);
+    if (role == "left killed" || role == "left closes") {
+        std::cout << "connected" << std::endl;
+        if (role == "left killed") std::cin.get();
+        return MPW_Finalize() - 1;
+    }
+    if (role == "right waits") {
+        char byte = 0;
+        const int result = MPW_SendRecv(nullptr, 0, &byte, 1, ones, 1);
+        std::cout << "returned " << result << std::endl;
+        return 0;
+    }
     for (const long long length : {3ll, 1000000ll}) {
         Pattern own(static_cast<std::size_t>(length), role == "left"),
             theirs(own.bytes.size(), role != "left");

@@ -49,6 +49,21 @@ def test_a_relay_passes_on_streams_both_ways_and_ends_with_them(program, key, po
         assert status == 0, text
 
 
+@pytest.mark.parametrize("end, status", {"killed": 1, "closes": 0}.items())
+def test_a_relay_ends_with_one_end_and_tells_the_other(program, key, ports, end, status):
+    middle = start(key, program("relay"), "middle", ports, LIGAMENT_MPWIDE_PATIENCE="3")
+    right = start(key, program("relay"), "right waits", ports)
+    left = start(key, program("relay"), f"left {end}", ports)
+    assert left.stdout.readline() == "connected\n"
+    if end == "killed":
+        left.kill()
+    left.communicate()
+    ended, text = outcome(middle)
+    assert ended == status and ("MPW_Relay: stream" in text) == (end == "killed"), text
+    _, text = outcome(right)
+    assert "returned -1\n" in text, text
+
+
 def test_each_call_of_the_header_occurs_in_a_program():
     header = (HERE.parent / "include" / "MPWide.h").read_text()
     names = set(re.findall(r"\b(MPW_\w+)\(", header))

@@ -1,7 +1,8 @@
 #include "clock.hpp"
 
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <system_error>
 
 namespace muscle {
 
@@ -20,28 +21,53 @@ struct UnitName {
 
 // `m` is no minute: it is a metre in MUSCLE 2.
 constexpr UnitName UNITS[] = {
-    {"s", 1.0},          {"sec", 1.0},        {"second", 1.0},      {"seconds", 1.0},    {"ms", 1e-3},
-    {"us", 1e-6},        {"ns", 1e-9},        {"min", MINUTE_S},    {"minute", MINUTE_S}, {"minutes", MINUTE_S},
-    {"h", HOUR_S},       {"hr", HOUR_S},      {"hrs", HOUR_S},      {"hour", HOUR_S},    {"hours", HOUR_S},
-    {"d", DAY_S},        {"day", DAY_S},      {"days", DAY_S},      {"wk", WEEK_S},      {"wks", WEEK_S},
-    {"week", WEEK_S},    {"weeks", WEEK_S},   {"month", MONTH_S},   {"months", MONTH_S}, {"yr", YEAR_S},
-    {"yrs", YEAR_S},     {"year", YEAR_S},    {"years", YEAR_S},
+    {"s", 1.0},         {"sec", 1.0},        {"second", 1.0},    {"seconds", 1.0},    {"min", MINUTE_S},
+    {"h", HOUR_S},      {"minute", MINUTE_S}, {"hour", HOUR_S},  {"minutes", MINUTE_S}, {"hr", HOUR_S},
+    {"hrs", HOUR_S},    {"hours", HOUR_S},   {"d", DAY_S},       {"day", DAY_S},      {"days", DAY_S},
+    {"wk", WEEK_S},     {"wks", WEEK_S},     {"week", WEEK_S},   {"weeks", WEEK_S},   {"month", MONTH_S},
+    {"months", MONTH_S}, {"yr", YEAR_S},     {"yrs", YEAR_S},    {"year", YEAR_S},    {"years", YEAR_S},
 };
+
+// Prefixes of the second.
+constexpr UnitName PREFIXES[] = {
+    {"deca", 1e1},  {"da", 1e1}, {"hecto", 1e2},  {"h", 1e2},  {"kilo", 1e3},   {"k", 1e3},
+    {"K", 1e3},     {"M", 1e6},  {"mega", 1e6},   {"G", 1e9},  {"giga", 1e9},   {"T", 1e12},
+    {"tera", 1e12}, {"P", 1e15}, {"peta", 1e15},  {"E", 1e18}, {"exa", 1e18},   {"d", 1e-1},
+    {"deci", 1e-1}, {"c", 1e-2}, {"centi", 1e-2}, {"m", 1e-3}, {"milli", 1e-3}, {"u", 1e-6},
+    {"micro", 1e-6}, {"n", 1e-9}, {"nano", 1e-9}, {"p", 1e-12}, {"pico", 1e-12}, {"f", 1e-15},
+    {"femto", 1e-15}, {"a", 1e-18}, {"atto", 1e-18},
+};
+
+// Returns the size of a unit in s; nothing if it is no time.
+std::optional<double> seconds_of(const std::string &unit) {
+    for (const UnitName &known : UNITS) {
+        if (unit == known.name) return known.seconds;
+    }
+    for (const UnitName &prefix : PREFIXES) {
+        for (const char *second : {"s", "sec", "second", "seconds"}) {
+            if (unit == std::string(prefix.name) + second) return prefix.seconds;
+        }
+    }
+    return std::nullopt;
+}
 
 }  // namespace
 
 std::optional<double> read_time(const std::string &text) {
-    char *end = nullptr;
-    const double number = std::strtod(text.c_str(), &end);
-    if (end == text.c_str() || !std::isfinite(number)) return std::nullopt;
-    std::string unit(end);
+    const char *begin = text.c_str(), *end = begin + text.size();
+    while (*begin == ' ' || *begin == '\t') ++begin;
+    if (*begin == '+') ++begin;
+    double number = 0.0;
+    // A point is a point, whatever the program's locale says.
+    const auto read = std::from_chars(begin, end, number);
+    if (read.ec != std::errc() || !std::isfinite(number)) return std::nullopt;
+    std::string unit(read.ptr, end);
     unit.erase(0, unit.find_first_not_of(" \t"));
     if (!unit.empty()) unit.erase(unit.find_last_not_of(" \t") + 1);
     if (unit.empty()) return number;
-    for (const UnitName &known : UNITS) {
-        if (unit == known.name) return number * known.seconds;
-    }
-    return std::nullopt;
+    const std::optional<double> seconds = seconds_of(unit);
+    if (!seconds) return std::nullopt;
+    return number * *seconds;
 }
 
 std::pair<double, double> Clock::sent(const std::string &port) {
@@ -61,6 +87,8 @@ void Clock::received(const std::string &port, double time_s, std::optional<doubl
 
 bool Clock::will_stop() const {
     const double end = end_ - TOLERANCE_STEPS * step_;
+    // The ports that were not used yet stand at 0.
+    if (end <= 0.0) return true;
     for (const auto &[name, of] : sending_) {
         if (time(of) >= end) return true;
     }

@@ -50,8 +50,13 @@ std::string from_fortran(const char *text, size_t length) {
     return made;
 }
 
-// Writes a text of Fortran: cut at its length, and filled with blanks.
-void to_fortran(const std::string &text, char *to, size_t length) {
+// Writes a text of Fortran: cut at its length, and filled with blanks. A text that is cut is an error in the
+// log, as in MUSCLE 2.
+void to_fortran(const char *what, const std::string &text, char *to, size_t length) {
+    if (text.size() > length) {
+        muscle::logger::severe("%s is \"%s\" with %zu characters, and is cut to %zu; give a longer text", what,
+                               text.c_str(), text.size(), length);
+    }
     const size_t count = text.size() < length ? text.size() : length;
     std::memcpy(to, text.data(), count);
     std::memset(to + count, ' ', length - count);
@@ -106,12 +111,15 @@ void muscle_finalize_(void) {
 }
 
 void muscle_kernel_name_(char *result, size_t length) {
-    ending("muscle_kernel_name", [&] { to_fortran(muscle::cxa::kernel_name(), result, length); });
+    ending("muscle_kernel_name",
+           [&] { to_fortran("the name of the instance", muscle::cxa::kernel_name(), result, length); });
 }
 
 void muscle_get_property_(const char *name, char *result, size_t name_length, size_t length) {
-    ending("muscle_get_property",
-           [&] { to_fortran(muscle::cxa::get_property(from_fortran(name, name_length)), result, length); });
+    ending("muscle_get_property", [&] {
+        const std::string setting = from_fortran(name, name_length);
+        to_fortran(("the setting " + setting).c_str(), muscle::cxa::get_property(setting), result, length);
+    });
 }
 
 void muscle_has_property_(const char *name, int *result, size_t length) {
@@ -144,11 +152,18 @@ void muscle_receive_(const char *port, void *array, int *size, muscle_datatype_t
         if (*type == MUSCLE_STRING) {
             size_t found = 0;
             void *data = muscle::env::receive(from_fortran(port, length), nullptr, found, *type);
-            auto *text = static_cast<char *>(data);
-            if (text == nullptr) return;
-            to_fortran(text, static_cast<char *>(array), count);
-            *size = static_cast<int>(found - 1);
-            return muscle::env::free_data(text, *type);
+            if (data == nullptr) return;
+            const std::string text(static_cast<char *>(data), found - 1);
+            muscle::env::free_data(data, *type);
+            if (text.size() > count) {
+                throw muscle::muscle_exception("the message on port " + from_fortran(port, length) + " has " +
+                                               std::to_string(text.size()) +
+                                               " characters, and there is room for " +
+                                               std::to_string(count) + "; give more room");
+            }
+            to_fortran("a text", text, static_cast<char *>(array), count);
+            *size = static_cast<int>(text.size());
+            return;
         }
         muscle::env::receive(from_fortran(port, length), array, count, *type);
         *size = static_cast<int>(count);

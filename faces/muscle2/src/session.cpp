@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <limits>
 
 #include "muscle2/cppmuscle.hpp"
@@ -40,6 +41,17 @@ std::optional<double> scale(const Session &session, const std::string &name, con
     return time;
 }
 
+// Returns what MUSCLE 2 has under `command` and `args`: the program that runs, and its arguments.
+std::optional<std::string> started_with(const std::string &name) {
+    if (name != "command" && name != "args") return std::nullopt;
+    std::ifstream line("/proc/self/cmdline", std::ios::binary);
+    std::string command, arguments;
+    if (!std::getline(line, command, '\0')) return std::nullopt;
+    if (name == "command") return command;
+    for (std::string word; std::getline(line, word, '\0');) arguments += (arguments.empty() ? "" : " ") + word;
+    return arguments.empty() ? std::nullopt : std::optional<std::string>(arguments);
+}
+
 }  // namespace
 
 std::string in_model(std::string name) {
@@ -76,7 +88,10 @@ Clock &Session::times() {
 }
 
 std::optional<std::string> Session::setting(const std::string &name) const {
-    const std::string key = in_model(name);
+    // A name may begin with that of the instance, as in the cxa file.
+    const std::string own = instance.name() + ":";
+    std::string key = in_model(name);
+    if (key.compare(0, own.size(), own) == 0) key.erase(0, own.size());
     try {
         switch (instance.get_setting_type(key)) {
             case ligament::SettingType::boolean: return instance.get_setting_as<bool>(key) ? "true" : "false";
@@ -93,7 +108,7 @@ std::optional<std::string> Session::setting(const std::string &name) const {
         }
         throw muscle_exception("the setting " + name + " is a table, which MUSCLE 2 does not have");
     } catch (const ligament::SettingError &) {
-        return std::nullopt;
+        return started_with(key);
     }
 }
 

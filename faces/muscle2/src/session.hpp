@@ -22,7 +22,8 @@ struct Session {
 
     // The clock, made of dt, T and max_timesteps when it is first needed.
     Clock &times();
-    // A setting as MUSCLE 2 writes it; nothing if it is not there.
+    // A setting as MUSCLE 2 writes it; nothing if it is not there. `command` and `args` are those of the
+    // program unless the model has such settings.
     std::optional<std::string> setting(const std::string &name) const;
 };
 

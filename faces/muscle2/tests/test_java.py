@@ -82,7 +82,8 @@ def test_the_other_calls_do_what_they_say(run):
 
 
 @pytest.mark.parametrize("unit, seconds", [("year", 31536000.0), ("months", 2628000.0), ("wks", 604800.0),
-                                           ("hrs", 3600.0), ("ms", 0.001)])
+                                           ("hrs", 3600.0), ("ms", 0.001), ("microseconds", 1e-6),
+                                           ("ks", 1000.0), ("min", 60.0)])
 def test_units_of_time_are_the_same_in_java_and_cpp(run, program, unit, seconds):
     output = run("receiver = Instance.new('receiver', 'Receiver')\n"
                  f"code = NativeInstance.new('code', '{program('mistakes.cpp')}')\n"

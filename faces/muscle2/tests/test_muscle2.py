@@ -78,6 +78,42 @@ def test_a_mistake_in_c_ends_the_run_with_its_text(run, program, tmp_path):
     assert "MUSCLE_Get_Property: there is no setting colour" in (tmp_path / "run/manager.log").read_text()
 
 
+def test_a_text_of_fortran_that_is_too_short_is_told(run, program, tmp_path):
+    output = run(f"code = NativeInstance.new('code', '{program('mistakes.cpp')}', args: 'short')\n"
+                 "code.couple(code, 'out' => 'in')\n$env['colour'] = 'green'\n", status=1)
+    log = (tmp_path / "run/manager.log").read_text()
+    assert output("code").splitlines()[0] == "gre..." and 'the setting colour is "green" with 5' in log, log
+    assert "the message on port in has 5 characters, and there is room for 3" in log, log
+
+
+# What codes of MUSCLE 2 ask for: settings with the instance's name, and the command that the cxa file gives.
+REQUESTS = """
+#include <cppmuscle.hpp>
+#include <iostream>
+
+int main(int argc, char **argv) {
+    muscle::env::init(&argc, &argv);
+    for (const char *name : {"the-ring:energy", "energy", "args"})
+        std::cout << (muscle::cxa::has_property(name) ? muscle::cxa::get_property(name) : "none") << std::endl;
+    std::cout << muscle::cxa::get_property("command") << " " << muscle::env::will_stop() << std::endl;
+    // The kinds of exceptions that codes make themselves.
+    const muscle::muscle_exception own("own", 7, true), other{std::runtime_error("other")};
+    if (own.error_code != 7 || std::string(other.what()) != "other") return 1;
+    muscle::env::finalize();
+}
+"""
+
+
+def test_codes_get_their_own_settings_by_full_names_and_their_command(run, program, tmp_path):
+    (tmp_path / "asks.cpp").write_text(REQUESTS)
+    command = program("asks", tmp_path / "asks.cpp")
+    output = run(f"NativeInstance.new('the_ring', '{command}', args: '-a  b')\n"
+                 f"NativeInstance.new('other', '{command}')\n"
+                 "$env['the_ring:energy'] = 1.2\n$env['energy'] = 3\n$env['max_timesteps'] = 0\n")
+    assert output("the_ring").splitlines() == ["1.2", "1.2", "-a b", f"{command} 1"]
+    assert output("other").splitlines() == ["none", "3", "none", f"{command} 1"]
+
+
 def test_the_program_of_the_readme_runs(run, program, tmp_path):
     text = (FACE / "README.md").read_text()
     source = tmp_path / "first.cpp"

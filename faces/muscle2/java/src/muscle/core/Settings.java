@@ -20,7 +20,8 @@ public final class Settings {
     /** A setting, if it is there. A name may begin with that of this instance: "instance:name". */
     public Optional<Object> find(String name) {
         String own = instance.name() + ":";
-        String key = Session.inModel(name.startsWith(own) ? name.substring(own.length()) : name);
+        String whole = Session.inModel(name);
+        String key = whole.startsWith(own) ? whole.substring(own.length()) : whole;
         try {
             return Optional.of(instance.getSetting(key));
         } catch (LigamentException.SettingUnset unset) {
