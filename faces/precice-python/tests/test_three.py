@@ -77,3 +77,13 @@ def test_three_masses_are_as_exact_as_one_program(coupled, acceleration, most):
     counts = iterations(ran)
     assert len(counts) == 100 and {converged for _, converged in counts} == {"1"}
     assert np.mean([count for count, _ in counts]) <= most
+
+
+@pytest.mark.parametrize("name", ["Left", "Right"])
+def test_two_receivers_on_one_mesh_get_the_same_samples(coupled, name):
+    exchange = f'mesh="Middle-Mesh" from="Middle" to="{name}"'
+    text = CHAIN.replace("ACCELERATION", "").replace(exchange, f'{exchange} substeps="false"')
+    ran = coupled(text, samples=2, **programs())
+    assert ran.status == 0, ran.text
+    found = [float(ran.said(name).split()[5]) for name in NAMES]
+    np.testing.assert_allclose(found, monolithic(100), atol=1e-7)
