@@ -306,6 +306,7 @@ pub const SHIPPED: &[ShippedComponent] = &[
             may("begin", Float),
             word("scheme", &["parallel-implicit", "serial-implicit", "parallel-explicit", "serial-explicit"]),
             may("first", Str),
+            may("sampled", Str),
             may("absolute_limit", Float),
             may("relative_limit", Float),
             may("residual_relative_limit", Float),

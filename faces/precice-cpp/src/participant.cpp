@@ -160,6 +160,13 @@ void Participant::writeData(string_view meshName, string_view dataName, span<con
     check_count("writeData", values.size(), ids.size() * width);
     session_->write({text(dataName), text(meshName)}, ids.data(), ids.size(), values.data());
 }
+void Participant::writeGradientData(string_view meshName, string_view dataName, span<const VertexID>,
+                                    span<const double>) {
+    const std::string mesh = text(meshName), data = text(dataName);
+    session_->data_dimensions(mesh, data);
+    throw Error("writeGradientData(\"" + mesh + "\", \"" + data +
+                "\"): no mapping takes gradients; call it only if requiresGradientDataFor() is true");
+}
 void Participant::readData(string_view meshName, string_view dataName, span<const VertexID> ids,
                            double relativeReadTime, span<double> values) const {
     const auto width = static_cast<std::size_t>(getDataDimensions(meshName, dataName));

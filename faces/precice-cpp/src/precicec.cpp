@@ -194,6 +194,10 @@ void precicec_readData(const char *meshName, const char *dataName, int size, con
     });
 }
 
+void precicec_writeGradientData(const char *meshName, const char *dataName, int, const int *, const double *) {
+    with_own([&](Participant &one) { one.writeGradientData(meshName, dataName, {}, {}); });
+}
+
 void precicec_startProfilingSection(const char *sectionName) {
     with_own([&](Participant &one) { one.startProfilingSection(sectionName); });
 }

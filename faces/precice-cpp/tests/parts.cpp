@@ -19,6 +19,9 @@ int main(int, char **argv) {
     for (int window = 1; participant.isCouplingOngoing(); ++window) {
         participant.startProfilingSection("window");
         const double dt = participant.getMaxTimeStepSize();
+        if (participant.requiresGradientDataFor(meshes[0], "Heat")) {
+            participant.writeGradientData(meshes[0], "Heat", vertices, line);
+        }
         if (name == "Source") {
             const std::vector<int> some(vertices.begin(), vertices.begin() + window % 3);
             std::vector<double> few, all;

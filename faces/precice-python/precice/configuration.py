@@ -181,7 +181,9 @@ class Configuration:
 
     def samples(self, exchange):
         """The number of samples of data in each window, at equal distances. The last one is at its end."""
-        return self.window_samples if exchange.substeps else 1
+        # Receivers on one mesh get the same message.
+        has_substeps = any(one.substeps for one in self.exchanges if self.key(one) == self.key(exchange))
+        return self.window_samples if has_substeps else 1
 
     def width(self, data, mesh):
         """The number of components of data on a mesh."""

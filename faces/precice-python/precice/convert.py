@@ -72,7 +72,11 @@ def model(configuration, programs):
     lines += ["settings:", f"  precice_config: {json.dumps(str(configuration.path.resolve()))}",
               f"  precice_samples: {configuration.window_samples}",
               f"  precice_plan: {json.dumps(plan(configuration))}"]
-    lines += [f"  {COUPLING}.{name}: {json.dumps(value)}" for name, value in configuration.settings.items()]
+    settings = dict(configuration.settings)
+    sampled = [configuration.key(one) for one in configuration.exchanges if configuration.samples(one) > 1]
+    if sampled:
+        settings["sampled"] = " ".join(dict.fromkeys(sampled))
+    lines += [f"  {COUPLING}.{name}: {json.dumps(value)}" for name, value in settings.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -337,6 +337,12 @@ class Participant:
                         f"{values.size} values are NaN or infinite")
         buffer[ids] = values.reshape(ids.size, buffer.shape[1])
 
+    def write_gradient_data(self, mesh_name, data_name, vertex_ids, gradients):
+        """No mapping takes gradients, so `requires_gradient_data_for` never asks for them."""
+        self.get_data_dimensions(mesh_name, data_name)
+        raise Error(f"write_gradient_data(\"{mesh_name}\", \"{data_name}\"): no mapping takes gradients; call "
+                    "it only if requires_gradient_data_for() is true")
+
     def read_data(self, mesh_name, data_name, vertex_ids, relative_read_time):
         """Values (n,) of scalars or (n, components) of vectors, at a time (s) after the last advance."""
         self._initialized("read_data")

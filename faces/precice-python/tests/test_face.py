@@ -237,6 +237,17 @@ def test_a_program_that_was_started_by_itself_is_told_how():
         Participant("Left-Mass", str(HERE / "oscillator.xml"), 0, 1)
 
 
+def test_gradients_that_no_mapping_takes_are_an_error(coupled, tmp_path):
+    code = (HERE / "parts.py").read_text().replace("participant.start_profiling_section", """
+    assert not participant.requires_gradient_data_for(left, "Heat")
+    participant.write_gradient_data(left, "Heat", vertices, np.zeros((3, 2)))
+    participant.start_profiling_section""")
+    (tmp_path / "wrong.py").write_text(code)
+    ran = coupled((HERE / "parts.xml").read_text(), Source=f"{PYTHON} {tmp_path / 'wrong.py'} Source",
+                  Sink=f"{PYTHON} {HERE / 'parts.py'} Sink")
+    assert ran.status != 0 and "no mapping takes gradients" in " ".join(ran.text.split()), ran.text
+
+
 @pytest.mark.parametrize("call, names", [
     ("__init__", "solver_name configuration_file_name solver_process_index solver_process_size communicator"),
     ("advance", "computed_timestep_length"),

@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+import re
 import sys
 from pathlib import Path
 
@@ -79,6 +80,15 @@ def test_explicit_schemes_have_samples_too(coupled, scheme):
              if "measure" not in line and "max-iterations" not in line]
     text = "\n".join(lines).replace("serial-implicit", scheme)
     np.testing.assert_allclose(found(coupled(text, samples=4, **masses(4, 4))), explicit(scheme), atol=1e-12)
+
+
+@pytest.mark.parametrize("scheme", ["serial-implicit", "parallel-implicit"])
+def test_a_window_begins_with_the_last_sample_of_the_one_before(coupled, scheme):
+    text = OSCILLATOR.replace("ACCELERATION", "").replace("serial-implicit", scheme)
+    text = re.sub('<max-iterations value="[0-9]+"/>', '<max-iterations value="1"/>', text)
+    # With one iteration, an implicit scheme does what the explicit one does.
+    np.testing.assert_allclose(found(coupled(text, samples=4, **masses(4, 4))),
+                               explicit(scheme.replace("implicit", "explicit")), atol=1e-12)
 
 
 def test_a_number_of_samples_that_cannot_be_is_refused(tmp_path, capsys):

@@ -129,3 +129,13 @@ def test_schemes_that_cannot_stand_beside_each_other_are_named_with_their_line(t
         read(file)
     said = str(error.value).splitlines()
     assert any("config.xml:" in line and text in line for line in said), said
+
+
+@pytest.mark.parametrize("name", ["Left", "Right"])
+def test_two_receivers_on_one_mesh_get_the_same_samples(coupled, name):
+    exchange = f'mesh="Middle-Mesh" from="Middle" to="{name}"'
+    text = CHAIN.replace("ACCELERATION", "").replace(exchange, f'{exchange} substeps="false"')
+    ran = coupled(text, samples=2, **programs())
+    assert ran.status == 0, ran.text
+    found = [float(ran.said(name).split()[5]) for name in NAMES]
+    np.testing.assert_allclose(found, monolithic(100), atol=1e-7)

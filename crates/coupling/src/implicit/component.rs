@@ -36,6 +36,8 @@ struct CoupledData {
     /// The port for the values at the beginning, if the model joins it.
     initial: Option<String>,
     from_first: bool,
+    /// True if the first axis counts samples of a window.
+    is_sampled: bool,
     /// The first message, without its elements. All others have its type, shape and unit.
     frame: Option<NumberBuffer<'static>>,
     /// The values with which this iteration began.
@@ -55,6 +57,16 @@ impl CoupledData {
     /// results.
     fn take_results(&mut self) {
         std::mem::swap(&mut self.values, &mut self.results);
+    }
+
+    /// Makes the results the values with which the next window begins. Of several samples, the last one is the
+    /// value at its beginning, and all that is known of the rest.
+    fn begin_window(&mut self) {
+        self.take_results();
+        let Some(first) = self.frame.as_ref().filter(|_| self.is_sampled) else { return };
+        if let Some(&count) = first.frame.shape.first() {
+            hold_last_sample(&mut self.values, count as usize, first.frame.order);
+        }
     }
 
     /// Returns the state for a checkpoint: `None` if no message has come yet.
@@ -116,12 +128,13 @@ impl Implicit {
         let options = CouplingOptions::new(instance, &names)?;
         let data: Vec<CoupledData> = names
             .iter()
-            .zip(&options.from_first)
-            .map(|(name, &from_first)| CoupledData {
+            .zip(options.from_first.iter().zip(&options.sampled))
+            .map(|(name, (&from_first, &is_sampled))| CoupledData {
                 input: format!("{name}{INPUT_ENDING}"),
                 output: format!("{name}{OUTPUT_ENDING}"),
                 initial: Some(format!("{name}{INITIAL_ENDING}")).filter(|port| sends(instance, port)),
                 from_first,
+                is_sampled,
                 frame: None,
                 values: Vec::new(),
                 results: Vec::new(),
@@ -297,7 +310,7 @@ impl Implicit {
                 acceleration.end_window(&values, &results);
             }
         }
-        self.data.iter_mut().for_each(CoupledData::take_results);
+        self.data.iter_mut().for_each(CoupledData::begin_window);
         self.convergence.begin_window();
         self.schedule.accept();
         Ok(())
@@ -554,9 +567,41 @@ impl SubmodelState for Implicit {
     }
 }
 
+/// Puts the last of some samples in the place of the others. The samples are along the first axis.
+fn hold_last_sample(elements: &mut [f64], count: usize, order: ArrayOrder) {
+    if count < 2 || elements.len() < count {
+        return;
+    }
+    match order {
+        ArrayOrder::RowMajor => {
+            let (others, last) = elements.split_at_mut(elements.len() - elements.len() / count);
+            others.chunks_exact_mut(last.len()).for_each(|sample| sample.copy_from_slice(last));
+        }
+        ArrayOrder::ColumnMajor => {
+            elements.chunks_exact_mut(count).for_each(|samples| samples.fill(samples[count - 1]));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_sample_is_held_in_both_memory_orders() {
+        let mut by_rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        hold_last_sample(&mut by_rows, 3, ArrayOrder::RowMajor);
+        assert_eq!(by_rows, [5.0, 6.0, 5.0, 6.0, 5.0, 6.0]);
+        let mut by_columns = [1.0, 3.0, 5.0, 2.0, 4.0, 6.0];
+        hold_last_sample(&mut by_columns, 3, ArrayOrder::ColumnMajor);
+        assert_eq!(by_columns, [5.0, 5.0, 5.0, 6.0, 6.0, 6.0]);
+        for count in [0, 1, 7] {
+            let mut same = [1.0, 2.0];
+            hold_last_sample(&mut same, count, ArrayOrder::RowMajor);
+            assert_eq!(same, [1.0, 2.0]);
+        }
+        hold_last_sample(&mut [], 2, ArrayOrder::RowMajor);
+    }
 
     #[test]
     fn ports_are_paired_by_their_names() {

@@ -31,6 +31,8 @@ pub(super) struct CouplingOptions {
     pub serial: bool,
     /// For each of the data, in their order: true if it comes from the component that computes first.
     pub from_first: Vec<bool>,
+    /// For each of the data: true if its first axis counts samples of a window.
+    pub sampled: Vec<bool>,
     /// For each of the data: true if it determines the coefficients of the acceleration.
     pub leading: Vec<bool>,
     pub measures: Vec<Measure>,
@@ -86,6 +88,7 @@ impl CouplingOptions {
             implicit,
             serial,
             from_first: from_first.unwrap_or_else(|| vec![false; data.len()]),
+            sampled: named(instance, "sampled", data)?.unwrap_or_else(|| vec![false; data.len()]),
             leading,
             measures,
             min_iterations,

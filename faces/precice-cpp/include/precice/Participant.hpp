@@ -75,6 +75,9 @@ public:
 
     void writeData(string_view meshName, string_view dataName, span<const VertexID> ids,
                    span<const double> values);
+    // Throws: no mapping takes gradients, so requiresGradientDataFor() never asks for them.
+    void writeGradientData(string_view meshName, string_view dataName, span<const VertexID> ids,
+                           span<const double> gradients);
     // Values at a time after the last call of advance().
     void readData(string_view meshName, string_view dataName, span<const VertexID> ids, double relativeReadTime,
                   span<double> values) const;

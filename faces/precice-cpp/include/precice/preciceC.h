@@ -55,6 +55,10 @@ void precicec_writeData(const char *meshName, const char *dataName, int size, co
 void precicec_readData(const char *meshName, const char *dataName, int size, const int *valueIndices,
                        double relativeReadTime, double *values);
 
+/* An error: no mapping takes gradients, so precicec_requiresGradientDataFor() never asks for them. */
+void precicec_writeGradientData(const char *meshName, const char *dataName, int size, const int *valueIndices,
+                                const double *gradients);
+
 /* Without effect: `ligament timeline` shows where time goes. */
 void precicec_startProfilingSection(const char *sectionName);
 void precicec_stopLastProfilingSection(void);
