@@ -388,7 +388,9 @@ impl Domain {
         let plan = self.start(instance, time, fields)?;
         self.hear_fields(instance, time, &plan)?;
         let mut arrays = arrays(fields);
-        let pieces = plan.neighbours.iter().map(|neighbour| neighbour.outgoing.len()).max().unwrap_or(0);
+        // Where values travel in one direction, more pieces may come from a neighbour than go to it.
+        let both = |neighbour: &Neighbour| neighbour.outgoing.len().max(neighbour.incoming.len());
+        let pieces = plan.neighbours.iter().map(both).max().unwrap_or(0);
         // A block sends each piece before it receives the piece before: then neither of two neighbours waits
         // for a piece that the other one has not begun to pack.
         for number in 0..=pieces {
