@@ -50,7 +50,9 @@ while instance.reuse_instance():
     print("all ghosts are right")
 """
 PHRASES = {"exchange": "domain.exchange(0.0, *fields)", "halves": "domain.begin(0.0, *fields); domain.end()",
-           "twice": "domain.exchange(0.0, *fields); domain.exchange(1.0, *fields)"}
+           "twice": "domain.exchange(0.0, *fields); domain.exchange(1.0, *fields)",
+           # One direction by itself: at the end of a row of blocks, more comes than goes, or the reverse.
+           "alone": "[domain.exchange(0.0, field) for field in fields]"}
 
 
 @pytest.mark.parametrize(("blocks", "ranks"), [((1, 1, 1), False), ((2, 2, 1), False), ((2, 2, 1), True),

@@ -245,6 +245,8 @@ int main() {
     ('domain.add_field("w", numbers, 1)', 'array of the field "w" shares memory with that of the field "u"'),
     ('domain.add_field("w", others, 1); domain.set_data(u, reinterpret_cast<double *>(others))',
      'array of the field "u" shares memory with that of the field "w"'),
+    ("double more[60]; domain.begin(0.0, {u}); domain.set_data(u, more); domain.end({u})",
+     'the field "u" has another array than at the begin of its exchange'),
 ])
 def test_mistakes_with_arrays_in_cpp_name_the_field(run, tmp_path, body, why):
     (tmp_path / "mistake.cpp").write_text(CPP_PROGRAM.replace("BODY", body))

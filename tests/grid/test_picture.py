@@ -174,6 +174,14 @@ def test_fields_without_surfaces_say_why(grid, python_program):
     assert "three axes, and the grid has 2" in grid.tap("wave.u", "--level", 1, "--once", status=1)
 
 
+def test_a_grid_of_one_point_along_an_axis_says_why_it_has_no_surface(grid, python_program):
+    grid.begin(model(pictures.program(python_program), (2, 1, 1), (12, 1, 12)))
+    told = grid.tap("wave.w", "--level", 3, "--once")
+    assert "is empty: the values go from 0.66" in told and "only one point along an axis" in told, told
+    told = grid.tap("wave.w", "--level", -3, "--once")
+    assert "is empty" in told and "one point" not in told, told
+
+
 @pytest.mark.parametrize(("levels", "why"), [([4.5], "ask for more room (ligament explain"),
                                              ([4.5, 5], "ask for more room, or for fewer levels")])
 def test_a_surface_that_does_not_fit_is_said(grid, python_program, levels, why):

@@ -9,7 +9,19 @@ contains
       type(c_ptr) :: text
       text = module_text('name: calls'//nl// &
          'parameters: {count: {type: int, min: 1}, wanted: {type: bool, default: false}}'//nl// &
-         'functions: {check: {bin: analysis}}'//nl)
+         'fields: {u: {ghosts: 0, order: column-major}}'//nl// &
+         'functions: {fill: {bin: initial, writes: {u: interior}}, check: {bin: analysis}}'//nl)
+   end function
+
+   ! Blanks at the end of a name do not count.
+   integer(c_int) function fill(block) bind(c)
+      type(lig_block), intent(inout), target :: block
+      real(c_double), pointer :: u(:, :)
+      fill = 1
+      call block_field(block, 'u   ', u)
+      if (.not. associated(u)) return
+      u = 0
+      fill = 0
    end function
 
    integer(c_int) function check(block) bind(c)
@@ -17,7 +29,7 @@ contains
       real(c_double) :: begin(1), least, most
       integer :: first, second
       check = 1
-      if (block_integer(block, 'count') /= 3) then
+      if (block_integer(block, 'count   ') /= 3) then
          call block_fail(block, 'the count is another one')
       else if (.not. block_flag(block, 'wanted')) then
          call block_fail(block, 'the flag is not set')

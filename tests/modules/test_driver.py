@@ -80,6 +80,7 @@ def test_the_plan_of_a_program_in_c_is_that_of_python(shared_object, c_driver, t
 @pytest.mark.parametrize(("settings", "why"), [
     ("count: 3", 'the parameter "steps" of the driver of modules has no value for wave['),
     ("steps: 3", 'the parameter "count" of the module "Counter" has no value'),
+    ("steps: 3, count: 2.0", 'the parameter "count" of the module "Counter" is 2.0 for wave['),
     ("steps: 3, count: 0", 'the parameter "count" of the module "Counter" is 0'),
     ("steps: 3, count: 2, gain: 2.5", 'and its range is 0 to 2 m'),
     ("steps: 3, count: 2, wave.gain: high", 'is the text "high"'),
@@ -133,6 +134,8 @@ STEP = "int step(lig_block *block) { (void)block; return 0; }"
 
 @pytest.mark.parametrize(("declaration", "code", "why"), [
     ('"name: wave\\nfields: {u: {ghosts: many}}"', STEP, 'line 2: "ghosts" is a number of points'),
+    ('"name: wave\\nfunctions: {step: {bin: evol, reads: [u]}}"', STEP,
+     "a mapping stands here, and not a list"),
     ('"name: wave\\nfunctions: {step: {bin: evol}}"', "", 'declares the function "step", and '),
     ("NULL", "", "returned no text"),
     ('"name: wave\\nfunctions: {step: {bin: evol, reads: {u: everywhere}}}"', STEP, "which no module declares"),

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +30,74 @@ def test_the_guide_s_simulation_has_the_plan_and_runs(ligament, shared_object, t
     outputs = [path.read_text().split() for path in (tmp_path / "run/instances").glob("plate*/output.log")]
     assert len(outputs) == 4 and all(output == outputs[0] for output in outputs)
     assert outputs[0][-2] == "100" and 20.0 < float(outputs[0][-1]) < 80.0
+
+
+# As much of VTK as the script uses. The test is about what the script gives to VTK.
+VTK = {
+    "__init__.py": "",
+    "util/__init__.py": "",
+    "util/numpy_support.py": """
+import numpy
+
+class Numbers:
+    def __init__(self, array):
+        assert type(array) is numpy.ndarray and array.ndim == 1, type(array)
+        self.array = array
+
+    def SetName(self, name):
+        self.name = name
+
+def numpy_to_vtk(array, deep):
+    return Numbers(array)
+""",
+    "vtkCommonDataModel.py": """
+class vtkImageData:
+    def SetDimensions(self, *shape):
+        self.shape = shape
+
+    def GetPointData(self):
+        return self
+
+    def SetScalars(self, numbers):
+        self.numbers = numbers
+
+    def GetScalarRange(self):
+        array = self.numbers.array
+        assert array.size == self.shape[0] * self.shape[1] * self.shape[2]
+        print(self.numbers.name, self.shape, array[2 + 2 * self.shape[0]], flush=True)
+        return float(array.min()), float(array.max())
+""",
+}
+
+
+def test_the_guide_s_script_makes_an_image_of_a_block(ligament, shared_object, tmp_path):
+    (tmp_path / "heat.c").write_text(block("c"))
+    shared_object(tmp_path / "heat.c")
+    (tmp_path / "plate.py").write_text(block("python"))
+    for name, text in VTK.items():
+        path = tmp_path / "vtkmodules" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "image.py").write_text(block("python", 1).rstrip() + "\n    break\n")
+    model = block("yaml").replace("python3", sys.executable).replace("steps: 100", "steps: 1000000000")
+    (tmp_path / "plate.ymmsl").write_text(model.replace("share: 0.2", "share: 0.0"))
+    subprocess.run([ligament, "run", "plate.ymmsl", "--detach", "--overcommit"], cwd=tmp_path, check=True,
+                   capture_output=True, timeout=120)
+    try:
+        until = time.monotonic() + 120
+        while True:
+            made = subprocess.run([sys.executable, "image.py"], cwd=tmp_path, capture_output=True, text=True,
+                                  timeout=120)
+            # A block has the port from its first step on; until then, `port` raises.
+            if "UsageError" not in made.stderr or time.monotonic() > until:
+                break
+            time.sleep(0.05)
+    finally:
+        subprocess.run([ligament, "stop", "latest"], cwd=tmp_path, capture_output=True, timeout=120)
+    # Without a share, the heat stays where it was at the beginning.
+    assert made.returncode == 0, made.stderr
+    first, last = made.stdout.splitlines()
+    assert first == "t (32, 24, 1) 80.0" and last.endswith("(20.0, 80.0)"), made.stdout
 
 
 def test_the_guide_s_fortran_module_is_built_and_declares_itself(shared_object, c_driver, tmp_path):

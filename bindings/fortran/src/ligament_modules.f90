@@ -125,7 +125,7 @@ contains
       real(c_double) :: value
       procedure(real_call), pointer :: call
       call c_f_procpointer(block%real_parameter, call)
-      value = call(c_loc(block), c_text(name))
+      value = call(c_loc(block), c_text(trim(name)))
    end function
 
    ! The value of a parameter of the type int.
@@ -135,7 +135,7 @@ contains
       integer(c_int64_t) :: value
       procedure(integer_call), pointer :: call
       call c_f_procpointer(block%integer_parameter, call)
-      value = call(c_loc(block), c_text(name))
+      value = call(c_loc(block), c_text(trim(name)))
    end function
 
    ! The value of a parameter of the type bool.
@@ -145,7 +145,7 @@ contains
       logical :: value
       procedure(flag_call), pointer :: call
       call c_f_procpointer(block%flag_parameter, call)
-      value = call(c_loc(block), c_text(name)) /= 0
+      value = call(c_loc(block), c_text(trim(name))) /= 0
    end function
 
    ! The exact sum of the numbers that all blocks give, rounded once. `ierr` is 0 after success.
@@ -278,18 +278,20 @@ contains
       procedure(field_call), pointer :: call
       type(c_ptr) :: raw
       call c_f_procpointer(block%field, call)
-      raw = call(c_loc(block), c_text(name))
+      raw = call(c_loc(block), c_text(trim(name)))
       is_there = c_associated(raw)
       if (.not. is_there) return
       call c_f_pointer(raw, place)
       field = place
       is_there = .false.
       if (block%ndim /= kind(1)) then
-         call block_fail(block, 'the array for the field "'//name//'" has another rank than the grid has axes')
+         call block_fail(block, 'the array for the field "'//trim(name)// &
+                         '" has another rank than the grid has axes')
       else if (field%dtype /= kind(2)) then
-         call block_fail(block, 'the array for the field "'//name//'" has another type than the field')
+         call block_fail(block, 'the array for the field "'//trim(name)//'" has another type than the field')
       else if (field%order /= COLUMN_MAJOR .and. block%ndim > 1) then
-         call block_fail(block, 'the field "'//name//'" is row-major; declare "order: column-major" for it')
+         call block_fail(block, 'the field "'//trim(name)// &
+                         '" is row-major; declare "order: column-major" for it')
       else
          is_there = .true.
       end if
@@ -303,7 +305,7 @@ contains
       lengths = field%points(:ndim) + 2*field%ghosts
    end function
 
-   ! A text with a NUL at its end.
+   ! A text with a NUL at its end. Names are given without the blanks at their end.
    pure function c_text(text) result(characters)
       character(len=*), intent(in) :: text
       character(kind=c_char) :: characters(len(text) + 1)

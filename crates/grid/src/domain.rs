@@ -129,8 +129,18 @@ struct ExchangePlan {
     neighbours: Vec<Neighbour>,
     /// Copies within this block, where the grid is periodic and one block wide: field, source and destination.
     own: Vec<(usize, Region, Region)>,
-    /// Copies beyond mirrored edges, in their order.
+    /// Copies beyond mirrored edges of the block's own points, in their order.
     mirrored: Vec<(usize, Region, Region)>,
+    /// Copies beyond mirrored edges of ghosts along other axes, in their order.
+    mirrored_ghosts: Vec<(usize, Region, Region)>,
+}
+
+/// An exchange that has begun and not ended.
+#[derive(Debug)]
+struct Begun {
+    /// The fields, and the addresses of their arrays.
+    fields: Vec<(FieldId, usize)>,
+    time: f64,
 }
 
 /// A reduction of the numbers of all blocks to one. Its number is sent.
@@ -164,8 +174,8 @@ pub struct Domain {
     component: String,
     fields: Vec<Field>,
     plans: HashMap<Vec<FieldId>, Arc<ExchangePlan>>,
-    /// The fields and the time of an exchange that has begun and not ended.
-    begun: Option<(Vec<FieldId>, f64)>,
+    /// The exchange that has begun and not ended.
+    begun: Option<Begun>,
     /// The time of the last exchange.
     time: f64,
     /// The time of the last exchange of each field, if there was one.
@@ -388,7 +398,9 @@ impl Domain {
         let plan = self.start(instance, time, fields)?;
         self.hear_fields(instance, time, &plan)?;
         let mut arrays = arrays(fields);
-        let pieces = plan.neighbours.iter().map(|neighbour| neighbour.outgoing.len()).max().unwrap_or(0);
+        // Where values travel in one direction, more pieces may come from a neighbour than go to it.
+        let both = |neighbour: &Neighbour| neighbour.outgoing.len().max(neighbour.incoming.len());
+        let pieces = plan.neighbours.iter().map(both).max().unwrap_or(0);
         // A block sends each piece before it receives the piece before: then neither of two neighbours waits
         // for a piece that the other one has not begun to pack.
         for number in 0..=pieces {
@@ -405,13 +417,14 @@ impl Domain {
             }
         }
         fill_own(&mut arrays, &plan);
+        fill_behind(&mut arrays, &plan);
         self.complete(instance, time, fields);
         Ok(())
     }
 
     /// Begins an exchange: sends what the neighbours need, and does not wait while the budgets of the channels
     /// last. Meanwhile the code may do work that needs no ghosts, and change its fields: the messages have
-    /// copies. `end` fills the ghosts.
+    /// copies, and ghosts that need no message are filled here. `end` fills the others.
     ///
     /// # Errors
     /// As `exchange`.
@@ -422,27 +435,37 @@ impl Domain {
         fields: &mut [FieldData<'_>],
     ) -> Result<(), Error> {
         let plan = self.start(instance, time, fields)?;
-        let arrays = arrays(fields);
+        let mut arrays = arrays(fields);
         for neighbour in &plan.neighbours {
             for piece in &neighbour.outgoing {
                 self.send_piece(instance, time, &arrays, neighbour, piece)?;
             }
         }
+        // At the end, the code may have changed the points that these ghosts are copies of.
+        fill_own(&mut arrays, &plan);
         instance.grid_progress().open = Some(OpenExchange::Begun);
-        self.begun = Some((fields.iter().map(|data| data.field).collect(), time));
+        let fields = fields.iter().map(|data| (data.field, data.bytes.as_ptr() as usize));
+        self.begun = Some(Begun { fields: fields.collect(), time });
         Ok(())
     }
 
-    /// Ends the exchange that `begin` has begun: fills the ghosts of the same fields.
+    /// Ends the exchange that `begin` has begun: fills the ghosts of the same fields, with the numbers that
+    /// their points had at `begin`.
     ///
     /// # Errors
-    /// As `exchange`; `Usage` if no exchange has begun, or one with other fields.
+    /// As `exchange`; `Usage` if no exchange has begun, or one with other fields or arrays.
     pub fn end(&mut self, instance: &mut Instance, fields: &mut [FieldData<'_>]) -> Result<(), Error> {
-        let Some((begun, time)) = &self.begun else { return Err(GridError::NotBegun.into()) };
-        if !begun.iter().eq(fields.iter().map(|data| &data.field)) {
-            return Err(GridError::OtherFields { begun: self.describe(begun) }.into());
+        let Some(begun) = &self.begun else { return Err(GridError::NotBegun.into()) };
+        let ids: Vec<FieldId> = begun.fields.iter().map(|(field, _)| *field).collect();
+        if !ids.iter().eq(fields.iter().map(|data| &data.field)) {
+            return Err(GridError::OtherFields { begun: self.describe(&ids) }.into());
         }
-        let time = *time;
+        for ((id, address), data) in begun.fields.iter().zip(fields.iter()) {
+            if *address != data.bytes.as_ptr() as usize {
+                return Err(GridError::OtherArray { field: self.fields[id.0].name.clone() }.into());
+            }
+        }
+        let time = begun.time;
         let plan = self.plan_of(fields)?;
         self.begun = None;
         instance.grid_progress().open = Some(OpenExchange::Within);
@@ -453,7 +476,7 @@ impl Domain {
                 self.receive_piece(instance, (time, &plan), &mut arrays, neighbour, piece)?;
             }
         }
-        fill_own(&mut arrays, &plan);
+        fill_behind(&mut arrays, &plan);
         self.complete(instance, time, fields);
         Ok(())
     }
@@ -715,15 +738,19 @@ impl Domain {
             };
             travelling(direction).iter().map(copy).collect::<Vec<_>>()
         });
-        let mirrored = exchanged.iter().flat_map(|(place, id)| {
-            self.mirrored(*id).into_iter().map(|(from, to)| (*place, from, to)).collect::<Vec<_>>()
-        });
+        let mirrored = |ghosts: bool| {
+            let copies = exchanged.iter().flat_map(move |(place, id)| {
+                self.mirrored(*id, ghosts).into_iter().map(|(from, to)| (*place, from, to))
+            });
+            copies.collect()
+        };
         let fields = self.describe(ids).into();
         ExchangePlan {
             fields,
             neighbours: neighbours.collect(),
             own: own.collect(),
-            mirrored: mirrored.collect(),
+            mirrored: mirrored(false),
+            mirrored_ghosts: mirrored(true),
         }
     }
 
@@ -749,26 +776,30 @@ impl Domain {
         Region::new(&shape, field.order, field.dtype.size(), &ranges)
     }
 
-    /// Returns the copies that fill the ghosts of a field beyond mirrored edges. A copy along one axis takes
-    /// the ghosts along the axes before it with it, so corners are filled, too.
-    fn mirrored(&self, id: FieldId) -> Vec<(Region, Region)> {
+    /// Returns the copies that fill the ghosts of a field beyond mirrored edges: those of the block's own
+    /// points, or those of its ghosts along other axes. A copy along one axis takes the ghosts along the axes
+    /// before it with it, so corners are filled, too.
+    fn mirrored(&self, id: FieldId, of_ghosts: bool) -> Vec<(Region, Region)> {
         let (shape, field) = (self.array_shape(id), &self.fields[id.0]);
         let mut copies = Vec::new();
         for axis in (0..shape.len()).filter(|axis| self.blocks.edges[*axis] == Edges::Mirrored) {
-            let plane = |at: usize| {
-                let ranges: Vec<Range<usize>> = shape.iter().map(|length| 0..*length).collect();
-                let ranges = ranges.into_iter().enumerate();
-                let ranges = ranges.map(|(one, range)| if one == axis { at..at + 1 } else { range });
-                Region::new(&shape, field.order, field.dtype.size(), &ranges.collect::<Vec<_>>())
-            };
+            let boxes = boxes_of_plane(&shape, field.ghosts, axis, of_ghosts);
             let [lower, upper] = self.at_edge(axis);
             let (begin, end) = (field.ghosts, shape[axis] - field.ghosts);
+            let mut copy = |from: usize, to: usize| {
+                let plane = |at: usize, ranges: &[Range<usize>]| {
+                    let mut ranges = ranges.to_vec();
+                    ranges[axis] = at..at + 1;
+                    Region::new(&shape, field.order, field.dtype.size(), &ranges)
+                };
+                copies.extend(boxes.iter().map(|ranges| (plane(from, ranges), plane(to, ranges))));
+            };
             for distance in 0..field.ghosts {
                 if lower {
-                    copies.push((plane(begin + distance), plane(begin - 1 - distance)));
+                    copy(begin + distance, begin - 1 - distance);
                 }
                 if upper {
-                    copies.push((plane(end - 1 - distance), plane(end + distance)));
+                    copy(end - 1 - distance, end + distance);
                 }
             }
         }
@@ -871,9 +902,36 @@ fn nothing_is_open(instance: &mut Instance) -> Result<(), GridError> {
     }
 }
 
-/// Fills the ghosts that need no message.
+/// Returns the boxes of which a plane of an array consists, with all points of its axis: the block's own
+/// points, or the ghosts along the other axes.
+fn boxes_of_plane(shape: &[usize], ghosts: usize, plane: usize, of_ghosts: bool) -> Vec<Vec<Range<usize>>> {
+    let mut inner: Vec<Range<usize>> = shape.iter().map(|length| 0..*length).collect();
+    let mut beside = Vec::new();
+    for axis in (0..shape.len()).filter(|axis| *axis != plane) {
+        for range in [0..ghosts, shape[axis] - ghosts..shape[axis]] {
+            let mut ranges = inner.clone();
+            ranges[axis] = range;
+            beside.push(ranges);
+        }
+        inner[axis] = ghosts..shape[axis] - ghosts;
+    }
+    if of_ghosts {
+        beside
+    } else {
+        vec![inner]
+    }
+}
+
+/// Fills the ghosts that are copies of the block's own points.
 fn fill_own(arrays: &mut [&mut [u8]], plan: &ExchangePlan) {
     for (field, from, to) in plan.own.iter().chain(&plan.mirrored) {
+        from.copy_to(to, arrays[*field]);
+    }
+}
+
+/// Fills the ghosts beyond mirrored edges that are copies of other ghosts.
+fn fill_behind(arrays: &mut [&mut [u8]], plan: &ExchangePlan) {
+    for (field, from, to) in &plan.mirrored_ghosts {
         from.copy_to(to, arrays[*field]);
     }
 }

@@ -67,6 +67,10 @@ errors! {
         /// The end of an exchange with other fields than at its begin.
         OtherFields { begun: String } => GRID_IN_EXCHANGE,
             "an exchange of ghosts ends with the fields with which it began, in the same order: {begun}";
+        /// The end of an exchange with another array than at its begin.
+        OtherArray { field: String } => GRID_IN_EXCHANGE,
+            "the field \"{field}\" has another array than at the begin of its exchange; give it another one \
+             after the end";
         /// A neighbour with other fields.
         FieldsDiffer { own: String, peer: String, theirs: String } => FIELDS_DIFFER,
             "this block exchanges the fields {own}, and its neighbour {peer} {theirs}; let all blocks \

@@ -223,11 +223,11 @@ impl Reader<'_> {
     }
 
     /// Returns the entries of a mapping. None counts as an empty one.
-    fn mapping<'n>(&self, node: &'n YamlNode, what: &str) -> Result<Entries<'n>, ModuleError> {
+    fn mapping<'n>(&self, node: &'n YamlNode) -> Result<Entries<'n>, ModuleError> {
         let pairs = match &node.kind {
             YamlKind::Null => return Ok(Vec::new()),
             YamlKind::Map(pairs) => pairs,
-            _ => return Err(self.at(node, format!("{what} is a mapping, and this is {}", node.describe()))),
+            _ => return Err(self.at(node, format!("a mapping stands here, and not {}", node.describe()))),
         };
         let named = |(key, value): &'n (YamlNode, YamlNode)| match &key.kind {
             YamlKind::Str(key) => Ok((key.as_str(), value)),
@@ -238,7 +238,7 @@ impl Reader<'_> {
 
     /// Returns the entries of a mapping. Only some keys are allowed.
     fn entries<'n>(&self, node: &'n YamlNode, what: &str, keys: &[&str]) -> Result<Entries<'n>, ModuleError> {
-        let entries = self.mapping(node, what)?;
+        let entries = self.mapping(node)?;
         match entries.iter().find(|(key, _)| !keys.contains(key)) {
             Some((key, value)) => {
                 Err(self.at(value, format!("{what} has no \"{key}\"; it has {}", keys.join(", "))))
@@ -253,7 +253,7 @@ impl Reader<'_> {
         node: &YamlNode,
         read: impl Fn(String, &YamlNode) -> Result<T, ModuleError>,
     ) -> Result<Vec<T>, ModuleError> {
-        let entries = self.mapping(node, "this")?;
+        let entries = self.mapping(node)?;
         entries.into_iter().map(|(name, node)| read(self.checked(name, node)?, node)).collect()
     }
 

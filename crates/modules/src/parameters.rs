@@ -107,7 +107,8 @@ fn out_of_range(
 fn shown(value: &SettingValue) -> String {
     match value {
         SettingValue::Int(value) => value.to_string(),
-        SettingValue::Float(value) => value.to_string(),
+        // 2.0 is no 2 where a whole number is expected.
+        SettingValue::Float(value) => format!("{value:?}"),
         SettingValue::Bool(value) => value.to_string(),
         SettingValue::Str(text) => format!("the text \"{text}\""),
         _ => "a list".to_owned(),

@@ -166,9 +166,17 @@ fn bars_of((low, high, counts, _): &(f64, f64, Vec<u64>, u64)) -> String {
 
 /// Returns the mean of the finite numbers, or NaN if no number is finite.
 fn mean(numbers: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) =
-        numbers.filter(|x| x.is_finite()).fold((0.0, 0u64), |(sum, count), x| (sum + x, count + 1));
-    sum / count as f64
+    // The sum of large numbers may be beyond all doubles, though the mean is not.
+    const PART: f64 = 1.0 / (1u64 << 63) as f64;
+    let (sum, parts, count) = numbers
+        .filter(|x| x.is_finite())
+        .fold((0.0, 0.0, 0u64), |(sum, parts, count), x| (sum + x, parts + x * PART, count + 1));
+    let sum: f64 = sum;
+    if sum.is_finite() {
+        sum / count as f64
+    } else {
+        parts / count as f64 / PART
+    }
 }
 
 /// Divides the numbers into `pieces` pieces, and returns the mean of the finite numbers of each piece.
@@ -261,6 +269,11 @@ mod tests {
         assert_eq!(in_words(&array(&[1.0, 2.5], &[2]), false), "float64 2: 1 2.5");
         let many: Vec<f64> = (0..100).map(f64::from).chain([f64::NAN]).collect();
         assert_eq!(in_words(&array(&many, &[101]), false), "float64 101: 0 … 99, mean 49.5, 1 not finite");
+        let large: Vec<f64> = (0..100).map(|i| if i < 50 { 1.5e308 } else { -0.5e308 }).collect();
+        assert_eq!(
+            in_words(&array(&large, &[100]), false),
+            "float64 100: -5.0000e307 … 1.5000e308, mean 5.0000e307"
+        );
         assert_eq!(in_words(&Value::String("a\x1b[31m".into()), false), "\"a\u{fffd}[31m\"");
         let numbers = [
             (0.0, "0"),

@@ -25,6 +25,8 @@ pub(super) struct WholeSurface {
     /// Number of values that are no number.
     nan_points: u64,
     bytes: u64,
+    /// True if the grid has one point along an axis.
+    is_flat: bool,
 }
 
 /// Returns true if the port is a field of all blocks of a grid.
@@ -244,12 +246,14 @@ fn surface(picture: &GridPicture, place: usize, level: f64) -> Result<WholeSurfa
     let numbers = headers.iter().filter(|header| header.min <= header.max);
     let range = numbers.map(|header| (header.min, header.max));
     let range = range.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
-    Ok(WholeSurface { level, mesh: builder.finish(), range, nan_points: nans, bytes })
+    let ends = |axis: usize| picture.blocks.iter().filter_map(move |block| Some(block.range.get(axis)?.1));
+    let is_flat = (0..3).any(|axis| ends(axis).max() == Some(1));
+    Ok(WholeSurface { level, mesh: builder.finish(), range, nan_points: nans, bytes, is_flat })
 }
 
 impl WholeSurface {
     fn as_json(&self) -> serde_json::Value {
-        let WholeSurface { level, mesh, range, nan_points, bytes } = self;
+        let WholeSurface { level, mesh, range, nan_points, bytes, .. } = self;
         // JSON has no form for infinities. The sum of no areas is a negative zero, which nobody expects.
         let bound = |bound: f64| bound.is_finite().then_some(bound);
         serde_json::json!({
@@ -265,7 +269,7 @@ impl WholeSurface {
     }
 
     fn in_words(&self, unit: &str) -> String {
-        let WholeSurface { level, mesh, range, nan_points, bytes } = self;
+        let WholeSurface { level, mesh, range, nan_points, bytes, is_flat } = self;
         let with_unit = |number: f64| match unit {
             "" => text_of(number),
             unit => format!("{} {unit}", text_of(number)),
@@ -274,7 +278,14 @@ impl WholeSurface {
         words += &match (mesh.triangles.len(), range) {
             (0, None) => " is empty: no value is a number".to_owned(),
             (0, Some((low, high))) => {
-                format!(" is empty: the values go from {} to {}", text_of(*low), with_unit(*high))
+                let words = format!(" is empty: the values go from {} to {}", text_of(*low), with_unit(*high));
+                let is_between = *low < *level && *level < *high;
+                let reason = if is_between && *is_flat {
+                    "; the grid has only one point along an axis, so there are no cells between points"
+                } else {
+                    ""
+                };
+                words + reason
             }
             (triangles, _) => {
                 format!(
