@@ -359,6 +359,9 @@ class Reader:
             if name and other in found:
                 self.problem(one, f"the names \"{other}\" and \"{name}\" of two <{one.name}> are both "
                                   f"{identifier(name)} in a model; give one of them another name")
+            if name in found:
+                self.skip(one)
+                continue
             found[name] = one
         return found
 

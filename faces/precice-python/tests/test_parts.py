@@ -108,3 +108,10 @@ def test_what_is_not_joined_is_told_with_its_line(tmp_path, old, new, line, text
     number = changed[:changed.index(line)].count("\n") + 1
     assert any(one.startswith(f"{tmp_path}/wrong.xml:{number}: ") and text in one
                for one in str(told.value).splitlines()), told.value
+
+
+def test_a_participant_whose_name_comes_twice_is_told_once(tmp_path):
+    (tmp_path / "wrong.xml").write_text(PARTS.replace('<participant name="Sink"', '<participant name="Source"'))
+    with pytest.raises(Error) as told:
+        read(tmp_path / "wrong.xml")
+    assert "are both Source in a model" in str(told.value) and "is not there" not in str(told.value), told.value
