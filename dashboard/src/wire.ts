@@ -215,6 +215,7 @@ export interface ConduitRecord {
 
 /** A grid, and its component. */
 export interface GridRecord {
+  /** The component; the instance, if the blocks are its ranks. */
   component: string;
   /** Number of points along each axis. */
   shape: number[];

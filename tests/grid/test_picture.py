@@ -152,7 +152,7 @@ def test_what_cannot_be_shown_is_said(grid, python_program):
     for words, why in [
         (("wave.x", "--once"), "no port \"x\" on which it sends; there are: "),
         (("wave.u", "--once", "--slice", "0"), "name it: plate[0].u"),
-        (("wave[0][0][0].u", "--level", "1"), "of a field of a whole grid"),
+        (("wave[0][0][0].u", "--level", "1"), "is no field of a whole grid"),
         (("wave.u", "--save", "u.vtp"), "say with --level"),
         (("wave.u", "--level", "1", "--save", "u.pvti"), "surfaces are saved as .vtp"),
         (("wave.u", "--level", "nan"), "give a finite number"),
@@ -172,6 +172,21 @@ def test_what_cannot_be_shown_is_said(grid, python_program):
 def test_fields_without_surfaces_say_why(grid, python_program):
     grid.begin(model(pictures.program(python_program), (2, 2), (12, 12)))
     assert "three axes, and the grid has 2" in grid.tap("wave.u", "--level", 1, "--once", status=1)
+
+
+def test_each_instance_has_a_grid_of_its_own_if_the_blocks_are_ranks(grid, tmp_path, python_program):
+    text = pictures.PROGRAM.replace("BODY", "time.sleep(0.001)").replace("ORDER", "C")
+    text = text.replace("[...] = distance\n", "[...] = distance + 100 * instance.index[0]\n")
+    two = model(python_program("wave", text), (2, 2), (8, 6), more=RANKS)
+    grid.begin(two.replace("{implementation: wave}", "{implementation: wave, multiplicity: 2}"))
+    for instance in range(2):
+        grid.tap(f"wave[{instance}].w", "--save", f"w{instance}.npy")
+        expected = (pictures.distance((8, 6)) + 100 * instance).astype("float32")
+        assert numpy.array_equal(numpy.load(tmp_path / f"w{instance}.npy"), expected)
+    told = json.loads(grid.tap("wave[1]:2.w", "--once", "--json"))
+    assert told["value"]["array"]["shape"] == [4, 3]
+    told = grid.tap("wave.w", "--once", status=2)
+    assert "the run has wave[0], wave[1]" in " ".join(told.split()), told
 
 
 def test_a_grid_of_one_point_along_an_axis_says_why_it_has_no_surface(grid, python_program):

@@ -146,6 +146,7 @@ pub struct RunRecord {
 /// A grid, and its component.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GridRecord {
+    /// The component; the instance, if the blocks are its ranks.
     pub component: String,
     /// Number of points along each axis.
     pub shape: Vec<u64>,

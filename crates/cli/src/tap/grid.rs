@@ -4,7 +4,7 @@ use super::{draw, vtk, Tap, RETRY_PAUSE, VALUE_WAIT};
 use crate::arguments::print;
 use ligament_catalogue::{fault, Code, Fault};
 use ligament_coupling::values::{as_json, as_npy};
-use ligament_manager::{find_run, format_bytes, RunDirectory, RunRecord};
+use ligament_manager::{find_run, format_bytes, GridRecord, RunDirectory, RunRecord};
 use ligament_runtime::client::{
     record_of, GridEvent, GridPicture, GridTap, GridTapRequest, PortOf, DEFAULT_BOX_BYTES,
 };
@@ -35,8 +35,14 @@ pub(super) fn is_whole(arguments: &Tap, port: &PortOf) -> bool {
         return true;
     }
     let record = find_run(&arguments.run).and_then(|run| record_of(&run));
-    let has_grid = record.is_ok_and(|record| GridTap::grid(&record, &port.instance).is_some());
+    let names = |grid: &GridRecord| grid.component == port.instance || is_one_of(&port.instance, grid);
+    let has_grid = record.is_ok_and(|record| record.grids.iter().any(names));
     has_grid && port.rank.is_none() && port.slot.is_none()
+}
+
+/// Returns true if the grid is that of one instance of this component.
+fn is_one_of(component: &str, grid: &GridRecord) -> bool {
+    grid.component.strip_prefix(component).is_some_and(|rest| rest.starts_with('['))
 }
 
 /// Shows a field of all blocks.
@@ -139,8 +145,8 @@ fn whole_component(record: &RunRecord, port: &PortOf) -> Result<String, Fault> {
     let grids = if grids.is_empty() { "no grid".to_owned() } else { grids.join(", ") };
     Err(fault!(
         TAP_REFUSED,
-        "surfaces are shown of a field of a whole grid, and {port} is none; name it COMPONENT.FIELD; the run \
-         has {grids}"
+        "{port} is no field of a whole grid; name one as COMPONENT.FIELD, or as INSTANCE.FIELD if the blocks \
+         are ranks; the run has {grids}"
     ))
 }
 

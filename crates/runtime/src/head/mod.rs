@@ -440,12 +440,16 @@ fn new_record(model: &ResolvedModel, options: &RunOptions, began: UtcTime) -> Ru
     }
 }
 
-/// Returns the grids of a model, with their blocks.
+/// Returns the grids of a model, with their blocks. Where the blocks are ranks, each instance has a grid of its
+/// own.
 fn grid_records(model: &ResolvedModel) -> Vec<GridRecord> {
     let mut grids: Vec<GridRecord> = Vec::new();
     for instance in &model.instances {
         let Some(grid) = &instance.grid else { continue };
-        let component = model.components[instance.component as usize].name.to_string();
+        let component = match instance.ranks {
+            Some(_) => instance.name.to_string(),
+            None => model.components[instance.component as usize].name.to_string(),
+        };
         if grids.last().is_none_or(|last| last.component != component) {
             let axes = grid.blocks.edges.iter().zip(AXES);
             let periodic =
