@@ -11,7 +11,7 @@ use crate::light::Lending;
 use crate::loan::{Loan, ReturnedLoans};
 use crate::message::Message;
 use crate::settings::{any_settings, setting_to_python, Settings};
-use crate::slot::Slot;
+use crate::slot::{Slot, SlotCount};
 use crate::text::Text;
 use crate::to_wire::PlannedValue;
 use ligament_catalogue::fault;
@@ -766,10 +766,10 @@ impl Instance {
     }
 
     /// Sets the number of slots of a resizable port, which is 0 at first.
-    fn set_port_length(&self, py: Python<'_>, port: Text<'_>, length: usize) -> PyResult<()> {
+    fn set_port_length(&self, py: Python<'_>, port: Text<'_>, length: SlotCount) -> PyResult<()> {
         let port = &*port;
         self.core(py, &Call("set_port_length"))?
-            .set_port_length(port, length)
+            .set_port_length(port, length.0)
             .map_err(|error| self.error(py, error))
     }
 

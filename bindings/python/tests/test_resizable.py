@@ -42,6 +42,9 @@ def test_a_slot_below_0_is_refused_by_each_call(run_in):
     def sender():
         instance = Instance({Operator.O_F: ["out[]"]})
         instance.reuse_instance()
+        for length in (-1, 2**64):
+            with pytest.raises(UsageError, match=f"a port cannot have {length} slots"):
+                instance.set_port_length("out", length)
         instance.set_port_length("out", 1)
         for slot in (-1, 2**32):
             with pytest.raises(UsageError, match=f"there is no slot {slot}; slots count from 0"):
