@@ -68,7 +68,8 @@ def code():
             logging.log(level, f"a line of level {level}")
 '''
     for setting, levels in (("", "40"), ("info", "20 40"), ("DEBUG", "10 20 40"), ("CRITICAL", "")):
-        start = START.replace("ports: {}}\n", f"ports: {{}}}}\nsettings: {{muscle_remote_log_level: '{setting}'}}\n")
+        settings = f"settings: {{muscle_remote_log_level: '{setting}'}}"
+        start = START.replace("ports: {}}\n", f"ports: {{}}}}\n{settings}\n")
         call(face, "-c", start + code + RUN, cwd=tmp_path)
         log = (tmp_path / "muscle3_manager.log").read_text()
         assert [line.split()[-1] for line in log.splitlines() if "a line of level" in line] == levels.split()
