@@ -32,7 +32,7 @@ def test_the_guide_s_simulation_has_the_plan_and_runs(ligament, shared_object, t
     assert outputs[0][-2] == "100" and 20.0 < float(outputs[0][-1]) < 80.0
 
 
-# As much of VTK as the script uses. The test is about what the script gives to VTK.
+# The parts of VTK that the script uses. The test is about the numbers that the script gives to VTK.
 VTK = {
     "__init__.py": "",
     "util/__init__.py": "",

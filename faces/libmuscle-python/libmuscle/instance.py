@@ -183,7 +183,7 @@ class Instance:
         except ligament.UnsendableError:
             if self._core.is_connected(port_name):
                 raise
-            # Nobody gets the message. The rest of the call is checked as for any other one.
+            # The message goes to nobody, so its data may be anything. The call is checked without them.
             converted.data = None
             self._send(port_name, converted, slot)
 

@@ -56,7 +56,7 @@ std::optional<double> seconds_of(const std::string &unit) {
 std::optional<double> read_time(const std::string &text) {
     const char *begin = text.c_str(), *end = begin + text.size();
     while (*begin == ' ' || *begin == '\t') ++begin;
-    if (*begin == '+') ++begin;
+    if (begin[0] == '+' && begin[1] != '-') ++begin;
     double number = 0.0;
     // A point is a point, whatever the program's locale says.
     const auto read = std::from_chars(begin, end, number);

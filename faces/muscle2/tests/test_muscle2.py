@@ -86,7 +86,7 @@ def test_a_text_of_fortran_that_is_too_short_is_told(run, program, tmp_path):
     assert "the message on port in has 5 characters, and there is room for 3" in log, log
 
 
-# What codes of MUSCLE 2 ask for: settings with the instance's name, and the command that the cxa file gives.
+# Codes of MUSCLE 2 ask for settings with the instance's name, and for the command that the cxa file gives.
 REQUESTS = """
 #include <cppmuscle.hpp>
 #include <iostream>

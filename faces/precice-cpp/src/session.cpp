@@ -92,7 +92,7 @@ void Session::initialize() {
         send_window(*one, 0.0);
     }
     send_clocks(0.0);
-    // What is not written for a time step is 0 in it.
+    // Values that a time step does not write are 0 in it.
     written_.clear();
     for (const Exchange *one : exchanges_to()) {
         const ligament::Message message = instance_->receive("initial_" + one->key);
@@ -556,7 +556,9 @@ std::optional<Window> Session::receive_clock() {
     const auto own = [&](const Clock &one) { return one.receiver == name_; };
     const auto clock = std::find_if(plan_->clocks.begin(), plan_->clocks.end(), own);
     if (clock == plan_->clocks.end()) {
-        throw Error(quoted(name_) + " takes part in no <exchange>, so it has no windows");
+        throw Error(quoted(name_) +
+                    " takes part in no <exchange>, so it has no windows; add one, or take the participant out "
+                    "of the configuration");
     }
     const ligament::Message message = instance_->receive("read_" + clock->key);
     if (!message.has_next_timestamp()) return std::nullopt;

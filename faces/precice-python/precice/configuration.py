@@ -598,15 +598,15 @@ def read_scheme(reader, element, configuration):
     for one in element.all("exchange"):
         configuration.exchanges.append(exchange(reader, one, configuration))
     members = [reader.named(one, "name", configuration.roles) for one in element.all("participant")]
-    for one in reader.only(element, "participants"):
-        members += [reader.named(one, "first", configuration.roles),
-                    reader.named(one, "second", configuration.roles)]
+    pairs = [[reader.named(one, place, configuration.roles) for place in ("first", "second")]
+             for one in reader.only(element, "participants")]
+    members += [name for pair in pairs for name in pair]
     check_members(reader, element, members)
     read_times(reader, element, settings)
     if configuration.scheme.startswith("serial"):
-        if not element.all("participants"):
+        if not pairs:
             reader.problem(element, "a serial scheme needs <participants first=… second=…>")
-        configuration.firsts += [one for one in members[:1] if one not in configuration.firsts]
+        configuration.firsts += [first for first, _ in pairs if first not in configuration.firsts]
     if configuration.implicit:
         settings["no_convergence"] = "warn"
         settings["acceleration"] = "none"

@@ -116,6 +116,13 @@ class Participant:
                                        for one in self._configuration.exchanges
                                        if getattr(one, end) == solver_name}
                                       for end in ("sender", "receiver"))
+        # The number of samples in a window by the names of ports. And the ports of clocks.
+        self._sample_counts = {key: self._configuration.samples(one)
+                               for key, one in [*self._sent.items(), *self._received.items()]}
+        clocks = {name: self._configuration.clock_key(name) for name in self._configuration.clocks}
+        self._clocks_sent = [clocks[name] for name, sender in self._configuration.clocks.items()
+                             if sender == solver_name]
+        self._clock = clocks.get(solver_name)
         named = [*self._role.provided, *self._role.received]
         self._meshes = {mesh: Mesh(mesh, self._configuration.dimensions[mesh]) for mesh in named}
         self._written = {}  # (mesh, data) → values on that mesh
@@ -145,9 +152,9 @@ class Participant:
                 values = np.zeros_like(values)
             self._steps[key] = [(0.0, values)]
             self._instance.send(f"initial_{key}", Message(0.0, data=values))
-            self._instance.send(f"write_{key}", Message(0.0, data=self._samples(key, one)))
+            self._instance.send(f"write_{key}", Message(0.0, data=self._samples(key)))
         self._send_clocks(0.0)
-        # What is not written for a time step is 0 in it.
+        # Values that a time step does not write are 0 in it.
         self._written = {}
         for key, one in self._received.items():
             message = self._instance.receive(f"initial_{key}")
@@ -172,13 +179,13 @@ class Participant:
         self._complete = False
         is_last = length - self._done <= SLACK * length
         for key, one in self._sent.items():
-            if is_last or self._configuration.samples(one) > 1:
+            if is_last or self._sample_counts[key] > 1:
                 self._steps[key].append((self._done, self._on_exchange_mesh(one)))
         self._written = {}
         if not is_last:
             return
-        for key, one in self._sent.items():
-            self._instance.send(f"write_{key}", Message(self._window[1], data=self._samples(key, one)))
+        for key in self._sent:
+            self._instance.send(f"write_{key}", Message(self._window[1], data=self._samples(key)))
         self._send_clocks(self._window[1])
         times = self._receive()
         if times[1] is not None and times[0] == self._window[0]:
@@ -467,9 +474,9 @@ class Participant:
         mesh = self._configuration.written_mesh(exchange)
         return self._mapped("write", mesh, exchange.mesh, self._buffer(mesh, exchange.data))
 
-    def _samples(self, key, exchange):
+    def _samples(self, key):
         """The values of a window: an array (points, components), or (samples, points, components)."""
-        count, steps = self._configuration.samples(exchange), self._steps[key]
+        count, steps = self._sample_counts[key], self._steps[key]
         if count == 1:
             return steps[-1][1]
         times, values = np.array([time for time, _ in steps]), np.stack([values for _, values in steps])
@@ -483,9 +490,8 @@ class Participant:
 
     def _send_clocks(self, time):
         """Sends a number to the participants that receive no data, so that they see the windows."""
-        for name, sender in self._configuration.clocks.items():
-            if sender == self._name:
-                self._instance.send(f"write_{self._configuration.clock_key(name)}", Message(time, data=0.0))
+        for key in self._clocks_sent:
+            self._instance.send(f"write_{key}", Message(time, data=0.0))
 
     def _on_local_mesh(self, exchange, place, values):
         values = np.asarray(values).reshape(-1, self._configuration.width(exchange.data, exchange.mesh))
@@ -493,22 +499,23 @@ class Participant:
 
     def _receive(self):
         """Receives the values of a window, and returns its begin and end, which is `None` after the last."""
-        if not self._received and self._name not in self._configuration.clocks:
-            raise Error(f"\"{self._name}\" takes part in no <exchange>, so it has no windows")
+        if not self._received and self._clock is None:
+            raise Error(f"\"{self._name}\" takes part in no <exchange>, so it has no windows; add one, or "
+                        "take the participant out of the configuration")
         if not self._received:
-            message = self._instance.receive(f"read_{self._configuration.clock_key(self._name)}")
+            message = self._instance.receive(f"read_{self._clock}")
         for key, one in self._received.items():
             message = self._instance.receive(f"read_{key}")
-            self._keep(one, message)
+            self._keep(key, one, message)
         return message.timestamp, message.next_timestamp
 
-    def _keep(self, exchange, message):
+    def _keep(self, key, exchange, message):
         """Keeps the values within the window, and at its begin."""
         goes_on = self._window is not None and message.timestamp == self._window[0]
         serial = self._configuration.scheme.startswith("serial")
         is_second = serial and self._name not in self._configuration.firsts
         for place in self._configuration.read_places(exchange):
-            count = self._configuration.samples(exchange)
+            count = self._sample_counts[key]
             arrays = np.asarray(message.data).reshape(count, -1)
             samples = [self._on_local_mesh(exchange, place, values) for values in arrays]
             begin, last = self._came[place]

@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 PARTS = (HERE / "parts.xml").read_text()
 HEAT = (HERE / "heat.xml").read_text()
 PROGRAMS = {name: f"{sys.executable} {HERE / 'parts.py'} {name}" for name in ("Source", "Sink")}
-# What is read at the end of each window: what was not written in it is 0, and so it is at the beginning.
+# The values at the end of each window. Those that were not written in it are 0, as all are at the beginning.
 LEFT_ENDS = [[10.0, 0.0, 0.0], [20.0, 21.0, 0.0], [0.0, 0.0, 0.0], [40.0, 0.0, 0.0]]
 RIGHT_ENDS = [[100.0 * window + i for i in range(3)] for window in range(1, 5)]
 NOTHING = [0.0, 0.0, 0.0]
