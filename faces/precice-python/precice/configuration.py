@@ -589,7 +589,8 @@ def read_scheme(reader, element, configuration):
         reader.skip(element)
         return
     configuration.scheme = SCHEMES[name]
-    known = {"participants", "participant", "max-time", "max-time-windows", "time-window-size", "exchange"}
+    known = {"participant" if name == "multi" else "participants", "max-time", "max-time-windows",
+             "time-window-size", "exchange"}
     if configuration.implicit:
         known |= {"min-iterations", "max-iterations", *MEASURES, *ACCELERATIONS}
     reader.unknown(element, known)
@@ -597,10 +598,11 @@ def read_scheme(reader, element, configuration):
     settings["scheme"] = configuration.scheme
     for one in element.all("exchange"):
         configuration.exchanges.append(exchange(reader, one, configuration))
-    members = [reader.named(one, "name", configuration.roles) for one in element.all("participant")]
     pairs = [[reader.named(one, place, configuration.roles) for place in ("first", "second")]
              for one in reader.only(element, "participants")]
-    members += [name for pair in pairs for name in pair]
+    members = [name for pair in pairs for name in pair]
+    if name == "multi":
+        members = [reader.named(one, "name", configuration.roles) for one in element.all("participant")]
     check_members(reader, element, members)
     read_times(reader, element, settings)
     if configuration.scheme.startswith("serial"):

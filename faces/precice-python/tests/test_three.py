@@ -34,6 +34,8 @@ def iterations(ran):
     ('    <participant name="Right"/>\n', "", '"from" of <exchange> is "Right", which is not in the scheme'),
     ('<participant name="Right"/>', '<participant name="Wrong"/>', 'names "Wrong"'),
     ('<participant name="Right"/>', '<participant name="Left"/>', 'the participant "Left" twice'),
+    ('<participant name="Right"/>', '<participants first="Right" second="Left"/>',
+     "<participants> in <coupling-scheme:multi> is not there"),
     ('from="Left" to="Middle" initialize', 'from="Left" to="Left" initialize', "from a participant to itself"),
     ('mesh="Left-Mesh" limit', 'mesh="Right-Mesh" limit', 'no <exchange> has the data "Left-Displacement"'),
 ])
