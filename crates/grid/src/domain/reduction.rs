@@ -1,4 +1,5 @@
-//! Sums, minima and maxima of the numbers that all blocks of a grid give. Their bits do not depend on the blocks.
+//! Sums, minima and maxima of the numbers that all blocks of a grid give. Their bits do not depend on the
+//! blocks.
 
 use super::{nothing_is_open, Domain};
 use crate::error::GridError;
